@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let pure: [SwiftSetting] = strict + [.strictMemorySafety()]
+let shell: [SwiftSetting] = strict + [.defaultIsolation(MainActor.self)]
+
+let package = Package(
+  name: "XPasteBridge",
+  products: [.executable(name: "xpastebridge", targets: ["XPasteBridge"])],
+  targets: [
+    .systemLibrary(
+      name: "CX11", pkgConfig: "x11 xfixes xres xext x11-xcb xcb xcb-res",
+      providers: [
+        .apt([
+          "libx11-dev", "libxfixes-dev", "libxres-dev", "libxext-dev", "libx11-xcb-dev", "libxcb-res0-dev",
+        ])
+      ]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+
+    .target(name: "Policy", swiftSettings: pure),
+    .target(name: "Selection", swiftSettings: pure),
+    .target(name: "BridgeCore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
+    .target(name: "PolicyFile", dependencies: ["CYaml", "Policy"], swiftSettings: strict),
+    .target(name: "X11", dependencies: ["CX11", "Selection"], swiftSettings: shell),
+    .executableTarget(
+      name: "XPasteBridge",
+      dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection", "X11", "CX11", "CSystemd"],
+      swiftSettings: shell,
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
+
+    .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
+    .testTarget(name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
+    .testTarget(name: "SelectionTests", dependencies: ["Selection"], swiftSettings: strict),
+    .testTarget(name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "Selection"], swiftSettings: strict),
+    .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
+    .testTarget(name: "IntegrationTests", swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,59 @@
+import Policy
+import Selection
+
+/// What `status` shows of the core: states and counts, no content.
+public struct BridgeStatus: Hashable, Sendable {
+  /// How one selection stands.
+  public enum SelectionState: String, Hashable, Sendable {
+    /// Nobody owns it.
+    case unowned
+    /// Left with its owner: it didn't answer, is too large, or a rival insists.
+    case foreign
+    /// Its owner is being asked for its content.
+    case capturing
+    /// We hold a clip.
+    case held
+    /// We hold it empty: it was cleared, or the copy was denied.
+    case empty
+    /// It was cleared a moment ago; we take it after 100 ms of quiet.
+    case settling
+  }
+
+  /// The selection's name.
+  public var selection: String
+  /// Its state.
+  public var state: SelectionState
+  /// Who the clip came from, or who owns it.
+  public var source: Subject?
+  /// Names of the targets held.
+  public var targets: [String]
+  /// Bytes held.
+  public var bytes: Int
+  /// Whether the clip is marked secret.
+  public var isSensitive: Bool
+  /// The rule or default that let it be kept.
+  public var reason: Reason?
+  /// Outgoing transfers under way.
+  public var transfers: Int
+  /// Conversions under way that we asked an owner for.
+  public var conversions: Int
+  /// A rival that keeps taking the selection back.
+  public var rival: Subject?
+
+  /// Describes a selection's state.
+  public init(
+    selection: String, state: SelectionState, source: Subject? = nil, targets: [String] = [], bytes: Int = 0,
+    isSensitive: Bool = false, reason: Reason? = nil, transfers: Int = 0, conversions: Int = 0, rival: Subject? = nil
+  ) {
+    self.selection = selection
+    self.state = state
+    self.source = source
+    self.targets = targets
+    self.bytes = bytes
+    self.isSensitive = isSensitive
+    self.reason = reason
+    self.transfers = transfers
+    self.conversions = conversions
+    self.rival = rival
+  }
+}

@@ -1,0 +1,74 @@
+import Policy
+import Selection
+
+/// One stretch of content to be stored in a requestor's property. It can't be made without a grant.
+public struct ContentStore: Hashable, Sendable {
+  /// Where to store it.
+  public var window: Window
+  /// In which property.
+  public var property: Atom
+  /// The property's type.
+  public var type: Atom
+  /// 8, 16 or 32 bits an item; the payload holds items of 32 bits as 4 bytes in the machine's order.
+  public var format: Int
+  /// The content.
+  public var payload: Payload
+  /// Which chunk of it; `nil` for the zero-length end of an incremental transfer.
+  public var chunk: Int?
+  /// Why it may move.
+  public var grant: Grant
+
+  /// Describes a store that `grant` permits.
+  public init(
+    window: Window, property: Atom, type: Atom, format: Int, payload: Payload, chunk: Int?, grant: Grant
+  ) {
+    self.window = window
+    self.property = property
+    self.type = type
+    self.format = format
+    self.payload = payload
+    self.chunk = chunk
+    self.grant = grant
+  }
+}
+
+/// What is stored in a requestor's property and is no content.
+public enum MetadataValue: Hashable, Sendable {
+  /// A list of atoms, type ATOM, format 32: an answer to TARGETS.
+  case targets([Atom])
+  /// A time, type INTEGER, format 32: an answer to TIMESTAMP.
+  case time(ServerTime)
+  /// A pair list, type ATOM_PAIR, format 32: the answered MULTIPLE property.
+  case pairs([Atom])
+  /// Type INCR, format 32: an incremental transfer of so many bytes begins.
+  case incremental(bytes: Int)
+  /// Type NULL, no bytes: the answer to SAVE_TARGETS.
+  case null
+}
+
+/// What the shell has to do, in order. Plain values: no closures, no windows of ours, nothing to compare by identity.
+public enum Effect: Hashable, Sendable {
+  /// Ask the owner of `selection` to convert it to `target`, on a requestor window of this conversion's own.
+  case convert(ConversionID, selection: NamedAtom, target: Target, time: ServerTime)
+  /// Read the conversion's answer property, delete it and report `.answerRead`; at most `limit` bytes.
+  case readAnswer(ConversionID, limit: Int)
+  /// The conversion is over; its window may serve again only when nothing can still arrive there.
+  case endConversion(ConversionID, reusable: Bool)
+  /// Take `selection` with the time given, if `expecting` still owns it and no newer change waits to be read; report
+  /// `.claimSettled`.
+  case claim(selection: NamedAtom, time: ServerTime, expecting: Window)
+  /// Read the pair list of a MULTIPLE request and report `.pairsRead`.
+  case readPairs(ConversionRequest)
+  /// Store content in a requestor's property.
+  case store(ContentStore)
+  /// Store metadata in a requestor's property.
+  case storeMetadata(window: Window, property: Atom, MetadataValue)
+  /// Answer a request (SelectionNotify); `.none` as property refuses.
+  case notify(ConversionRequest, property: Atom)
+  /// Report property deletions and the end of a requestor's window from now on.
+  case watch(Window)
+  /// No longer report them.
+  case unwatch(Window)
+  /// Write an audit record.
+  case audit(AuditRecord)
+}

@@ -1,0 +1,108 @@
+/// A process, told apart from a later one with the same number by the time it started.
+public struct ProcessIdentity: Hashable, Sendable {
+  /// The process number in the daemon's own pid namespace.
+  public var id: Int32
+  /// Clock ticks after boot at which the process started (`/proc/PID/stat`, field 22).
+  public var startTime: UInt64
+
+  /// Names the process `id` that started `startTime` clock ticks after boot.
+  public init(id: Int32, startTime: UInt64) {
+    self.id = id
+    self.startTime = startTime
+  }
+}
+
+/// How sure a fact about a subject is.
+public enum Evidence: String, Hashable, Sendable {
+  /// Vouched for by the X server's pid and the kernel's `/proc`.
+  case attested
+  /// Written by the program itself (WM_CLASS, WM_CLIENT_MACHINE): a label, not a proof.
+  case declared
+  /// Concluded from the active window, because the X client itself has no window that says it.
+  case inferred
+}
+
+/// One thing known about a subject, and how.
+public struct Fact: Hashable, Sendable {
+  /// The fact itself: a class, a path, a unit name.
+  public var value: String
+  /// How sure it is.
+  public var evidence: Evidence
+
+  /// States `value` on the strength of `evidence`.
+  public init(_ value: String, _ evidence: Evidence) {
+    self.value = value
+    self.evidence = evidence
+  }
+}
+
+/// Where a subject's process runs.
+public enum Origin: Hashable, Sendable {
+  /// On this machine, as the server's pid of the X client says.
+  case local(ProcessIdentity)
+  /// The server knows no local pid: another host, or ssh forwarding.
+  case remote
+  /// Nothing could be asked, for example because the window is already gone.
+  case unknown
+}
+
+/// An app as the policy sees it (product.md 1 and 4): who copies, cuts or pastes.
+public struct Subject: Hashable, Sendable {
+  /// Where it runs, and as which process.
+  public var origin: Origin
+  /// The class half of WM_CLASS.
+  public var windowClass: Fact?
+  /// The instance half of WM_CLASS.
+  public var instance: Fact?
+  /// The executable's path (`/proc/PID/exe`).
+  public var executable: Fact?
+  /// The innermost systemd unit of the process's cgroup.
+  public var unit: Fact?
+  /// The sandbox's name, for example `flatpak:org.gnome.Maps`.
+  public var sandbox: Fact?
+  /// WM_CLIENT_MACHINE, where the window has one.
+  public var host: Fact?
+
+  /// A subject with the facts given; all others are unknown.
+  public init(
+    origin: Origin, windowClass: Fact? = nil, instance: Fact? = nil, executable: Fact? = nil, unit: Fact? = nil,
+    sandbox: Fact? = nil, host: Fact? = nil
+  ) {
+    self.origin = origin
+    self.windowClass = windowClass
+    self.instance = instance
+    self.executable = executable
+    self.unit = unit
+    self.sandbox = sandbox
+    self.host = host
+  }
+
+  /// A subject of which nothing is known; only `any`, `unknown` and default rules match it.
+  public static let unknown = Subject(origin: .unknown)
+
+  /// Whether nothing at all is known.
+  public var isUnknown: Bool {
+    if case .local = origin { return false }
+    return windowClass == nil && instance == nil && executable == nil && unit == nil && sandbox == nil
+  }
+
+  /// Whether the server knows no local process behind the X client, while something else is known of it.
+  public var isRemote: Bool {
+    if case .local = origin { return false }
+    return !isUnknown
+  }
+
+  /// Whether this and `other` are the same app, whose own content it may always read back (product.md 2).
+  ///
+  /// Either the same process, or the same attested executable that says the same class in the same sandbox. A class
+  /// alone never suffices, since any program may claim any class; an executable alone neither, since all scripts of one
+  /// interpreter share it.
+  public func isSameApp(as other: Subject) -> Bool {
+    guard case .local(let mine) = origin, case .local(let theirs) = other.origin else { return false }
+    if mine == theirs { return true }
+    guard let exe = executable, exe.evidence == .attested, exe == other.executable,
+      let windowClass, windowClass.evidence == .declared, windowClass == other.windowClass
+    else { return false }
+    return sandbox == other.sandbox
+  }
+}

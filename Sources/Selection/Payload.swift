@@ -1,0 +1,123 @@
+/// Content: bytes that never print and are wiped when freed.
+///
+/// The bytes lie in segments of ``segmentBytes``, which is also the size of a chunk we send (product.md 5.6), so that a
+/// large clip is stored and sent without being copied together, and memory grows by what arrives.
+/// Its description, debug description and mirror show the size alone (architecture.md, "content never prints").
+public struct Payload: Sendable {
+  /// 256 KiB: the chunk with which an INCR transfer was fastest and no tested requestor failed (Tk fails above 400 000
+  /// bytes in one property).
+  public static let segmentBytes = 256 << 10
+
+  private var segments: [Segment] = []
+  /// The number of bytes.
+  public private(set) var count = 0
+
+  /// No bytes.
+  public init() {}
+
+  /// A copy of `bytes`.
+  public init(_ bytes: some Collection<UInt8>) {
+    unsafe Array(bytes).withUnsafeBytes { unsafe append($0) }
+  }
+
+  /// Whether there are no bytes.
+  public var isEmpty: Bool { count == 0 }
+
+  /// The number of chunks of at most ``segmentBytes`` that hold the bytes.
+  public var chunkCount: Int { segments.count }
+
+  /// The number of bytes in chunk `index`.
+  public func byteCount(ofChunk index: Int) -> Int { segments[index].count }
+
+  /// Adds a copy of `bytes` at the end.
+  public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    var rest = unsafe bytes
+    while unsafe !rest.isEmpty {
+      if segments.last.map({ $0.count == Self.segmentBytes }) ?? true {
+        segments.append(Segment(capacity: min(rest.count, Self.segmentBytes)))
+      } else if segments[segments.count - 1].isFull || !isKnownUniquelyReferenced(&segments[segments.count - 1]) {
+        // A shared or exactly sized segment is replaced by a larger copy; the old one is wiped with its last user.
+        let last = segments[segments.count - 1]
+        let grown = Segment(capacity: Self.segmentBytes)
+        unsafe last.withBytes { _ = unsafe grown.append($0) }
+        segments[segments.count - 1] = grown
+      }
+      let taken = unsafe segments[segments.count - 1].append(rest)
+      unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(taken))
+      count += taken
+    }
+  }
+
+  /// Calls `body` with the bytes of chunk `index`, valid only inside the call.
+  public func withChunk<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    unsafe try segments[index].withBytes { unsafe try body($0) }
+  }
+
+  /// All bytes in one array, for small content and tests; the array is not wiped.
+  public func copiedBytes() -> [UInt8] {
+    var all: [UInt8] = []
+    all.reserveCapacity(count)
+    for segment in segments { unsafe segment.withBytes { unsafe all.append(contentsOf: $0) } }
+    return all
+  }
+}
+
+extension Payload: Hashable {
+  /// Equal lengths and bytes.
+  public static func == (lhs: Payload, rhs: Payload) -> Bool {
+    guard lhs.count == rhs.count else { return false }
+    guard lhs.segments.map(\.count) == rhs.segments.map(\.count) else {
+      return lhs.copiedBytes() == rhs.copiedBytes()
+    }
+    return zip(lhs.segments, rhs.segments).allSatisfy { one, other in
+      if one === other { return true }
+      return unsafe one.withBytes { left in unsafe other.withBytes { unsafe left.elementsEqual($0) } }
+    }
+  }
+
+  /// Hashes the length alone: content goes into no hash table.
+  public func hash(into hasher: inout Hasher) { hasher.combine(count) }
+}
+
+extension Payload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The size, never the bytes.
+  public var description: String { "\(count) bytes" }
+  /// The size, never the bytes.
+  public var debugDescription: String { description }
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// One stretch of wiped memory.
+@safe private final class Segment: @unchecked Sendable {
+  private let base: UnsafeMutableRawPointer
+  private let capacity: Int
+  private(set) var count = 0
+
+  init(capacity: Int) {
+    self.capacity = capacity
+    // 16-byte alignment: what malloc gives anyway, enough for every property format.
+    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+  }
+
+  deinit {
+    // Wiped before it is given back: freed heap memory must hold no content (product.md 8, architecture 9).
+    unsafe base.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+    unsafe base.deallocate()
+  }
+
+  var isFull: Bool { count == capacity }
+
+  /// Copies as many bytes as fit and says how many.
+  func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let taken = min(bytes.count, capacity - count)
+    // In bounds: `taken` is at most what is left of the allocation.
+    unsafe (base + count).copyMemory(from: bytes.baseAddress!, byteCount: taken)
+    count += taken
+    return taken
+  }
+
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    unsafe try body(UnsafeRawBufferPointer(start: base, count: count))
+  }
+}
