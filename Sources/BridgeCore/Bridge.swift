@@ -1,49 +1,60 @@
 import Policy
 import Selection
 
-/// The atoms that the core knows by heart, numbered by the server the daemon is connected to.
-public struct KnownAtoms: Hashable, Sendable {
-  /// CLIPBOARD
-  public var clipboard: NamedAtom
-  /// CLIPBOARD_MANAGER
-  public var clipboardManager: NamedAtom
-  /// TARGETS
-  public var targets: NamedAtom
-  /// TIMESTAMP
-  public var timestamp: NamedAtom
-  /// MULTIPLE
-  public var multiple: NamedAtom
-  /// SAVE_TARGETS
-  public var saveTargets: NamedAtom
-  /// ATOM_PAIR
-  public var atomPair: NamedAtom
-  /// INCR
-  public var incremental: NamedAtom
-
-  /// Numbers every name by asking `intern`.
-  public init(intern: (String) -> NamedAtom) {
-    clipboard = intern("CLIPBOARD")
-    clipboardManager = intern("CLIPBOARD_MANAGER")
-    targets = intern("TARGETS")
-    timestamp = intern("TIMESTAMP")
-    multiple = intern("MULTIPLE")
-    saveTargets = intern("SAVE_TARGETS")
-    atomPair = intern("ATOM_PAIR")
-    incremental = intern("INCR")
-  }
-}
-
 /// The pure core: every event and the subject behind it go in, effects come out (architecture.md).
 public struct Bridge: Sendable {
-  private let atoms: KnownAtoms
+  /// Quiet after a clear before the selection is held empty (product.md 5.7; measured: LibreOffice claims 0–2 ms after
+  /// it clears, GIMP with event times up to 127 ms old).
+  static let quietMilliseconds = 100
+  /// A copy of our own content within this time of our claim is a rival's (our choice: managers answer within 1 s).
+  static let rivalryMilliseconds = 2_000
+  /// How often a rival is met for one clip (product.md 5.9).
+  static let rivalryRounds = 3
+  /// One paste is up to 27 conversions (measured: Chromium); under `one-shot` all of them come within this time.
+  static let oneShotGraceMilliseconds = 1_000
+  /// Refusals are counted over this time (product.md 9, flood).
+  static let floodWindowMilliseconds = 10_000
+  /// X clients whose refusals are counted at a time; old counts are dropped beyond it.
+  static let floodClients = 256
+
+  let atoms: KnownAtoms
+  /// Which bits of an XID number a client's own resources.
+  let resourceMask: UInt32
+  /// Text targets asked of an owner that can't list its targets.
+  let guessedTargets: [Target]
+
+  /// The policy in force.
+  public internal(set) var policy: PolicySet
+  /// The time since which CLIPBOARD_MANAGER is ours, for its TIMESTAMP; `nil` while it isn't.
+  public var managerTime: ServerTime?
+
+  var phases: [NamedAtom: Phase]
+  var conversions: [ConversionID: OpenConversion] = [:]
+  var conversionCount: UInt64 = 0
+  var clipCount: UInt64 = 0
+  var transfers: [TransferKey: OpenTransfer] = [:]
+  var pendingMultiples: [ConversionRequest: Subject] = [:]
+  /// Verdicts already written down for the clip of each selection.
+  var recorded: [NamedAtom: Set<VerdictKey>] = [:]
+  /// Under `one-shot`: who had the one paste, and until when they may finish it.
+  var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime)] = [:]
+  var claimedAt: [NamedAtom: MonotonicTime] = [:]
+  var contests: [NamedAtom: Contest] = [:]
+  var floods: [UInt32: Flood] = [:]
 
   /// A core with nothing on its selections.
-  public init(atoms: KnownAtoms, policy: PolicySet) {
+  ///
+  /// - Parameters:
+  ///   - atoms: the server's numbers for the names we know.
+  ///   - policy: the policy to start with.
+  ///   - resourceMask: which bits of an XID number a client's own resources; from the server's connection setup.
+  public init(atoms: KnownAtoms, policy: PolicySet, resourceMask: UInt32 = 0x1f_ffff) {
     self.atoms = atoms
+    self.policy = policy
+    self.resourceMask = resourceMask
+    guessedTargets = [atoms.utf8String, atoms.string]
+    phases = [atoms.clipboard: .unowned]
   }
-
-  /// The policy in force. Replacing it forgets all verdicts given under the old one and returns what follows from that.
-  public mutating func replacePolicy(_ policy: PolicySet, at now: MonotonicTime) -> [Effect] { [] }
 
   /// Takes one event through request, decision, transfer and audit.
   ///
@@ -54,14 +65,182 @@ public struct Bridge: Sendable {
   /// - Returns: what has to be done, in order.
   public mutating func handle(
     _ event: SelectionEvent, from subject: Subject?, at now: MonotonicTime
-  ) -> [Effect] { [] }
+  ) -> [Effect] {
+    switch event {
+    case .ownerChanged(let change): ownerChanged(change, from: subject, at: now)
+    case .claimSettled(let selection, let outcome): claimSettled(selection, outcome, at: now)
+    case .conversionRequested(let request): conversionRequested(request, from: subject, at: now)
+    case .conversionAnswered(let id, let stored): conversionAdvanced(id, at: now) { $0.answered(stored: stored) }
+    case .chunkStored(let id): conversionAdvanced(id, at: now) { $0.chunkStored() }
+    case .answerRead(let id, let value): conversionAdvanced(id, at: now) { $0.read(value) }
+    case .pairsRead(let request, let pairs): pairsRead(request, pairs, at: now)
+    case .propertyDeleted(let window, let property):
+      propertyDeleted(TransferKey(window: window, property: property), at: now)
+    case .requestorGone(let window): requestorGone(window)
+    case .storeRejected(let window, let property):
+      drop(TransferKey(window: window, property: property), outcome: .incomplete, limit: nil)
+    case .deadlineReached: deadlineReached(at: now)
+    }
+  }
+
+  // MARK: claims
+
+  /// Claims `selection`; the outcome comes as `.claimSettled`.
+  mutating func claim(_ claim: Claim, on selection: NamedAtom) -> [Effect] {
+    phases[selection] = .claiming(claim)
+    return [.claim(selection: selection, time: claim.holding.time, expecting: claim.owner)]
+  }
+
+  private mutating func claimSettled(
+    _ selection: NamedAtom, _ outcome: ClaimOutcome, at now: MonotonicTime
+  ) -> [Effect] {
+    guard case .claiming(let claim) = phases[selection] else { return [] }
+    switch outcome {
+    case .held:
+      phases[selection] = .held(claim.holding)
+      recorded[selection] = []
+      usedUp[selection] = nil
+      claimedAt[selection] = now
+      let hasClip = claim.holding.clip != nil
+      return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
+    case .superseded:
+      // The newer owner's event is on its way and says how it goes on; what was decided is still written down.
+      phases[selection] = .foreign(owner: claim.owner, source: claim.holding.clip?.source ?? .unknown, isRival: false)
+      let records = claim.records.map { record in
+        var record = record
+        record.outcome = .left
+        record.notifies = false
+        return record
+      }
+      return refuseSaves(claim.saves) + records.map { .audit($0) }
+    }
+  }
+
+  // MARK: policy
+
+  /// Puts `policy` in force: verdicts given under the old one are forgotten, clips held are decided anew, and apps that
+  /// keep our list of targets are made to ask again.
+  public mutating func replacePolicy(_ policy: PolicySet, at now: MonotonicTime) -> [Effect] {
+    self.policy = policy
+    var effects: [Effect] = []
+    for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
+      recorded[selection] = []
+      guard case .held(let holding) = phases[selection], let clip = holding.clip else { continue }
+      let judged = judge(clip, clip.entries.map(\.representation), on: selection)
+      for refusal in judged.refusals {
+        effects.append(
+          .audit(
+            record(
+              clip.kind, on: selection, source: clip.source, decision: refusal.decision, outcome: .dropped,
+              targets: refusal.targets, bytes: refusal.bytes)))
+      }
+      let contents: Contents = judged.clip.entries.isEmpty ? .nothing(.denied) : .clip(judged.clip)
+      phases[selection] = .held(Holding(time: holding.time, contents: contents))
+      effects.append(.reassert(selection: selection, time: holding.time))
+    }
+    return effects
+  }
+
+  // MARK: time
 
   /// When `.deadlineReached` has to be handed in, if nothing happens before; `nil` when nothing waits.
-  public var nextDeadline: MonotonicTime? { nil }
+  public var nextDeadline: MonotonicTime? {
+    var next = transfers.values.map { idleDeadline(of: $0) }.min()
+    for (selection, phase) in phases {
+      guard let due = deadline(of: phase, on: selection) else { continue }
+      next = next.map { min($0, due) } ?? due
+    }
+    return next
+  }
+
+  private func idleDeadline(of open: OpenTransfer) -> MonotonicTime {
+    open.lastProgress.advanced(byMilliseconds: policy.limits.idleMilliseconds)
+  }
+
+  private func deadline(of phase: Phase, on selection: NamedAtom) -> MonotonicTime? {
+    switch phase {
+    case .unowned, .foreign, .claiming: return nil
+    case .settling(let until, _): return until
+    case .capturing(let capture): return deadline(of: capture)
+    case .held(let holding):
+      guard let clip = holding.clip else { return nil }
+      return [clip.expiry, usedUp[selection]?.until].compactMap { $0 }.min()
+    }
+  }
+
+  private mutating func deadlineReached(at now: MonotonicTime) -> [Effect] {
+    var effects: [Effect] = []
+    let idle = transfers.filter { now >= idleDeadline(of: $0.value) }.keys
+    for key in idle.sorted(by: { ($0.window.id, $0.property.id) < ($1.window.id, $1.property.id) }) {
+      effects += drop(key, outcome: .incomplete, limit: .idleTimeout)
+    }
+    for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
+      guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
+      switch phase {
+      case .unowned, .foreign, .claiming: break
+      case .settling(_, let time):
+        // Held with metadata only: Qt 6.4 text edits crash on pasting a selection without owner (product.md 5.7).
+        effects += claim(
+          Claim(Holding(time: time, contents: .nothing(.cleared)), expecting: .none), on: selection)
+      case .capturing(let capture): effects += captureOverdue(capture, on: selection, at: now)
+      case .held(let holding): effects += expire(holding, on: selection)
+      }
+    }
+    return effects
+  }
+
+  private mutating func expire(_ holding: Holding, on selection: NamedAtom) -> [Effect] {
+    guard let clip = holding.clip, let first = clip.entries.first else { return [] }
+    phases[selection] = .held(Holding(time: holding.time, contents: .nothing(.expired)))
+    usedUp[selection] = nil
+    recorded[selection] = []
+    let record = record(
+      .expire, on: selection, source: clip.source, decision: first.decision, outcome: .dropped,
+      targets: clip.entries.map(\.representation.target.name), bytes: clip.byteCount)
+    return [.audit(record), .reassert(selection: selection, time: holding.time)]
+  }
+
+  // MARK: what others ask
 
   /// Whether no capture, claim or settling is under way: what `sync` waits for.
-  public var isSettled: Bool { true }
+  public var isSettled: Bool {
+    phases.values.allSatisfy { phase in
+      switch phase {
+      case .unowned, .foreign, .held: true
+      case .capturing, .claiming, .settling: false
+      }
+    }
+  }
 
-  /// How the selections stand.
-  public var status: [BridgeStatus] { [] }
+  /// The name by which policies call a selection.
+  func policyName(of selection: NamedAtom) -> String {
+    selection == atoms.clipboard ? "clipboard" : selection.name
+  }
+
+  /// The X client that a window belongs to, as the upper bits of its XID have it.
+  func client(of window: Window) -> UInt32 { window.id & ~resourceMask }
+
+  /// Bytes of all clips held, arriving and still being sent.
+  var totalByteCount: Int {
+    let kept = phases.values.reduce(0) { sum, phase in
+      switch phase {
+      case .held(let holding): sum + (holding.clip?.byteCount ?? 0)
+      case .claiming(let claim): sum + (claim.holding.clip?.byteCount ?? 0)
+      case .capturing(let capture): sum + capture.byteCount
+      case .unowned, .foreign, .settling: sum
+      }
+    }
+    let arriving = conversions.values.reduce(0) { $0 + $1.transfer.byteCount }
+    let current = Set(phases.values.compactMap { phase -> UInt64? in
+      if case .held(let holding) = phase { return holding.clip?.number }
+      return nil
+    })
+    // Transfers of a clip that is gone keep its representations alive, each once however many requestors it has.
+    var kin: [[UInt64]: Int] = [:]
+    for open in transfers.values where !current.contains(open.clipNumber) {
+      let form = open.transfer.representation
+      kin[[open.clipNumber, UInt64(form.target.atom.id)]] = form.payload.count
+    }
+    return kin.values.reduce(kept + arriving, +)
+  }
 }

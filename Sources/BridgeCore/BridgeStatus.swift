@@ -57,3 +57,38 @@ public struct BridgeStatus: Hashable, Sendable {
     self.rival = rival
   }
 }
+
+extension Bridge {
+  /// How the selections stand.
+  public var status: [BridgeStatus] {
+    phases.keys.sorted { $0.atom.id < $1.atom.id }.map { selection in
+      var status = BridgeStatus(selection: policyName(of: selection), state: .unowned)
+      status.transfers = transfers.values.reduce(0) { $0 + ($1.selection == selection ? 1 : 0) }
+      status.conversions = conversions.values.reduce(0) { $0 + ($1.selection == selection ? 1 : 0) }
+      switch phases[selection]! {
+      case .unowned: break
+      case .settling: status.state = .settling
+      case .foreign(_, let source, let isRival):
+        status.state = .foreign
+        status.source = source
+        status.rival = isRival ? source : nil
+      case .capturing(let capture):
+        status.state = .capturing
+        status.source = capture.source
+      case .claiming: status.state = .capturing
+      case .held(let holding):
+        guard let clip = holding.clip else {
+          status.state = .empty
+          break
+        }
+        status.state = .held
+        status.source = clip.source
+        status.targets = clip.entries.map(\.representation.target.name)
+        status.bytes = clip.byteCount
+        status.isSensitive = clip.isSensitive
+        status.reason = clip.entries.first?.decision.reason
+      }
+      return status
+    }
+  }
+}

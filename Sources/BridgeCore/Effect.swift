@@ -44,6 +44,8 @@ public enum MetadataValue: Hashable, Sendable {
   case incremental(bytes: Int)
   /// Type NULL, no bytes: the answer to SAVE_TARGETS.
   case null
+  /// A rule's `replace-with` text, format 8: the policy's own words, not content.
+  case replacement(type: Atom, bytes: [UInt8])
 }
 
 /// What the shell has to do, in order. Plain values: no closures, no windows of ours, nothing to compare by identity.
@@ -57,6 +59,8 @@ public enum Effect: Hashable, Sendable {
   /// Take `selection` with the time given, if `expecting` still owns it and no newer change waits to be read; report
   /// `.claimSettled`.
   case claim(selection: NamedAtom, time: ServerTime, expecting: Window)
+  /// Take `selection` again with the time it is held since, so that apps that keep our list of targets ask anew.
+  case reassert(selection: NamedAtom, time: ServerTime)
   /// Read the pair list of a MULTIPLE request and report `.pairsRead`.
   case readPairs(ConversionRequest)
   /// Store content in a requestor's property.

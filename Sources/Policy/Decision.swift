@@ -145,3 +145,11 @@ public enum Audience: Hashable, Sendable {
   /// The app it came from, alone.
   case app
 }
+
+extension Obligations {
+  /// Whether the target `name` is passed on under `targets` and `plain-text`.
+  public func permits(target name: String) -> Bool {
+    if plainText, TargetClass(targetNamed: name) != .text { return false }
+    return targets.map { $0.contains { $0.matches(name) } } ?? true
+  }
+}

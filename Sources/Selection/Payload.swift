@@ -48,9 +48,29 @@ public struct Payload: Sendable {
     }
   }
 
+  /// Adds a copy of another payload at the end.
+  public mutating func append(_ other: Payload) {
+    if isEmpty {
+      self = other
+      return
+    }
+    for segment in other.segments { unsafe segment.withBytes { unsafe append($0) } }
+  }
+
   /// Calls `body` with the bytes of chunk `index`, valid only inside the call.
   public func withChunk<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     unsafe try segments[index].withBytes { unsafe try body($0) }
+  }
+
+  /// A digest of the first `limit` bytes under this process's random key: equal content has equal digests.
+  public func digest(ofFirst limit: Int) -> Int {
+    var hasher = Hasher()
+    var rest = limit
+    for segment in segments where rest > 0 {
+      unsafe segment.withBytes { unsafe hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0.prefix(rest))) }
+      rest -= segment.count
+    }
+    return hasher.finalize()
   }
 
   /// All bytes in one array, for small content and tests; the array is not wiped.

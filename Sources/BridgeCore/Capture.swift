@@ -1,0 +1,316 @@
+import Policy
+import Selection
+
+/// What is known while an owner is being asked for its content.
+struct Capture: Sendable {
+  let owner: Window
+  let source: Subject
+  let kind: AuditRecord.Kind
+  let selectionTime: ServerTime
+  let startedAt: MonotonicTime
+  /// The conversion to TARGETS, until it is answered.
+  var listing: ConversionID?
+  var list: TargetList?
+  /// Conversions to content that aren't over.
+  var pending: Set<ConversionID> = []
+  /// Whole representations.
+  var received: [Representation] = []
+  /// Targets that gave nothing, with the limit that was to blame, if one was.
+  var failed: [(target: Target, limit: AuditRecord.Limit?)] = []
+  /// The owner doesn't answer TARGETS with a list; plain text is asked for by its common names.
+  var isGuessing = false
+  /// Hand-overs to answer when the capture is over.
+  var saves: [SaveRequest] = []
+
+  var byteCount: Int { received.reduce(0) { $0 + $1.payload.count } }
+}
+
+/// A conversion we asked for, with its selection and its clock.
+struct OpenConversion: Sendable {
+  let selection: NamedAtom
+  var transfer: IncomingTransfer
+  var lastProgress: MonotonicTime
+}
+
+extension Bridge {
+  /// A selection has a new owner: the copy is decided, and denied or captured (product.md 5.2, 5.3).
+  mutating func ownerChanged(_ change: OwnerChange, from subject: Subject?, at now: MonotonicTime) -> [Effect] {
+    guard let phase = phases[change.selection] else { return [] }
+    guard change.owner != .none else { return ownerGone(change, from: phase, at: now) }
+    let source = subject ?? .unknown
+    noteLoss(of: phase, on: change.selection, at: now)
+    var effects = abandonCapture(on: change.selection)
+    let request = Request(action: .copy, source: source, selection: policyName(of: change.selection))
+    if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
+      return effects + denyCopy(change, source: source, decision)
+    }
+    let listing = nextConversion()
+    phases[change.selection] = .capturing(
+      Capture(
+        owner: change.owner, source: source, kind: .copy, selectionTime: change.selectionTime, startedAt: now,
+        listing: listing))
+    effects.append(open(listing, change.selection, atoms.targets, time: change.selectionTime, at: now))
+    return effects
+  }
+
+  /// The owner let go: by request, which clears, or by its end, after which what arrived whole is still served.
+  private mutating func ownerGone(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {
+    if case .capturing(var capture) = phase, change.cause != .set {
+      // The owner's answers came before its end on the same wire, so what is still open will never come.
+      let effects = abandonConversions(of: &capture, limit: nil)
+      guard capture.received.isEmpty else {
+        return effects + settle(capture, on: change.selection, expecting: .none, limit: nil, at: now)
+      }
+      phases[change.selection] = .settling(until: quiet(after: now), time: change.selectionTime)
+      return effects + refuseSaves(capture.saves)
+    }
+    var effects = abandonCapture(on: change.selection)
+    if change.cause == .set, let source = currentSource(of: phase) {
+      effects.append(
+        .audit(
+          AuditRecord(
+            kind: .clear, selection: policyName(of: change.selection), source: source, verdict: .allow,
+            reason: .builtInDefault, outcome: .dropped)))
+    }
+    phases[change.selection] = .settling(until: quiet(after: now), time: change.selectionTime)
+    return effects
+  }
+
+  private func quiet(after now: MonotonicTime) -> MonotonicTime {
+    now.advanced(byMilliseconds: Self.quietMilliseconds)
+  }
+
+  private func currentSource(of phase: Phase) -> Subject? {
+    switch phase {
+    case .held(let holding): return holding.clip?.source
+    case .claiming(let claim): return claim.holding.clip?.source
+    case .foreign(_, let source, _): return source
+    case .capturing(let capture): return capture.source
+    case .unowned, .settling: return nil
+    }
+  }
+
+  private mutating func denyCopy(
+    _ change: OwnerChange, source: Subject, _ decision: Decision
+  ) -> [Effect] {
+    let holding = Holding(time: change.selectionTime, contents: .nothing(.denied))
+    let record = record(.copy, on: change.selection, source: source, decision: decision, outcome: .emptied)
+    return claim(Claim(holding, expecting: change.owner, records: [record]), on: change.selection)
+  }
+
+  /// Ends a capture that a newer copy or a clear has overtaken: nothing of it is kept.
+  mutating func abandonCapture(on selection: NamedAtom) -> [Effect] {
+    guard case .capturing(let capture) = phases[selection] else { return [] }
+    var abandoned = capture
+    let effects = abandonConversions(of: &abandoned, limit: nil) + refuseSaves(capture.saves)
+    phases[selection] = .unowned
+    return effects
+  }
+
+  // MARK: conversions
+
+  private mutating func nextConversion() -> ConversionID {
+    conversionCount += 1
+    return ConversionID(conversionCount)
+  }
+
+  private mutating func open(
+    _ id: ConversionID, _ selection: NamedAtom, _ target: Target, time: ServerTime, at now: MonotonicTime
+  ) -> Effect {
+    conversions[id] = OpenConversion(
+      selection: selection, transfer: IncomingTransfer(target: target), lastProgress: now)
+    return .convert(id, selection: selection, target: target, time: time)
+  }
+
+  private mutating func closeConversion(_ id: ConversionID) -> [Effect] {
+    guard let conversion = conversions.removeValue(forKey: id) else { return [] }
+    return [.endConversion(id, reusable: conversion.transfer.isAtRest)]
+  }
+
+  /// The owner answered, or stored a chunk.
+  mutating func conversionAdvanced(
+    _ id: ConversionID, at now: MonotonicTime, _ advance: (inout IncomingTransfer) -> IncomingTransfer.Step
+  ) -> [Effect] {
+    guard conversions[id] != nil else { return [] }
+    conversions[id]!.lastProgress = now
+    let step = advance(&conversions[id]!.transfer)
+    return conclude(id, step, at: now)
+  }
+
+  private mutating func conclude(_ id: ConversionID, _ step: IncomingTransfer.Step, at now: MonotonicTime) -> [Effect] {
+    guard let conversion = conversions[id] else { return [] }
+    switch step {
+    case .wait: return []
+    case .read: return [.readAnswer(id, limit: readLimit(for: conversion))]
+    case .finish, .fail:
+      guard case .capturing(var capture) = phases[conversion.selection] else { return closeConversion(id) }
+      let effects = closeConversion(id)
+      if capture.listing == id {
+        capture.listing = nil
+        return effects + listed(conversion, capture, at: now)
+      }
+      capture.pending.remove(id)
+      var limit: AuditRecord.Limit?
+      if let representation = conversion.transfer.representation {
+        capture.received.append(representation)
+      } else {
+        if case .fail(.tooLarge) = step { limit = .clipSize }
+        if case .fail(.timedOut) = step { limit = .idleTimeout }
+        capture.failed.append((conversion.transfer.target, limit))
+      }
+      if limit == .clipSize {
+        return effects + tooLarge(capture, on: conversion.selection)
+      }
+      guard capture.pending.isEmpty else {
+        phases[conversion.selection] = .capturing(capture)
+        return effects
+      }
+      return effects
+        + settle(capture, on: conversion.selection, expecting: capture.owner, limit: nil, at: now)
+    }
+  }
+
+  /// How many bytes may still arrive for this conversion: MAX of its clip, and of everything together.
+  private func readLimit(for conversion: OpenConversion) -> Int {
+    let selection = conversion.selection
+    let arriving = conversions.values.reduce(0) { $0 + ($1.selection == selection ? $1.transfer.byteCount : 0) }
+    let kept = if case .capturing(let capture) = phases[selection] { capture.byteCount } else { 0 }
+    return max(0, min(policy.limits.clipBytes - kept - arriving, policy.limits.totalBytes - totalByteCount))
+  }
+
+  /// TARGETS was answered: every wanted target is asked for, side by side (product.md 5.3, 5.4).
+  private mutating func listed(
+    _ conversion: OpenConversion, _ capture: Capture, at now: MonotonicTime
+  ) -> [Effect] {
+    let selection = conversion.selection
+    var capture = capture
+    let list: TargetList
+    if let listed = conversion.transfer.atoms {
+      list = TargetList(listed: listed, limit: policy.limits.targets)
+    } else {
+      // An owner that refuses TARGETS breaks ICCCM 2.6.2, yet some old ones hand out text when asked for it.
+      list = TargetList(listed: guessedTargets, limit: policy.limits.targets)
+      capture.isGuessing = true
+    }
+    capture.list = list
+    guard !list.wanted.isEmpty else {
+      // An empty copy clears for good (product.md 5.7).
+      let holding = Holding(time: capture.selectionTime, contents: .nothing(.cleared))
+      return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
+    }
+    let ids = list.wanted.map { _ in nextConversion() }
+    capture.pending = Set(ids)
+    phases[selection] = .capturing(capture)
+    return zip(ids, list.wanted).map { open($0, selection, $1, time: capture.selectionTime, at: now) }
+  }
+
+  // MARK: the end of a capture
+
+  /// All answers are in, or time is up: what arrived is judged and claimed.
+  mutating func settle(
+    _ capture: Capture, on selection: NamedAtom, expecting owner: Window, limit: AuditRecord.Limit?,
+    at now: MonotonicTime
+  ) -> [Effect] {
+    var capture = capture
+    var effects = abandonConversions(of: &capture, limit: limit)
+    guard !capture.received.isEmpty else {
+      return effects + leave(capture, on: selection, limit: limit)
+    }
+    let judged = judge(capture, on: selection)
+    let records = copyRecords(of: judged, capture, limit: limit, on: selection)
+    guard let kept = judged.clip.entries.first else {
+      let holding = Holding(time: capture.selectionTime, contents: .nothing(.denied))
+      return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
+    }
+    if isRivalry(judged.clip, on: selection) {
+      phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: true)
+      effects.append(
+        .audit(
+          record(
+            capture.kind, on: selection, source: capture.source, decision: kept.decision, outcome: .left,
+            limit: .rival)))
+      return effects + refuseSaves(capture.saves)
+    }
+    let holding = Holding(time: capture.selectionTime, contents: .clip(judged.clip))
+    return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
+  }
+
+  /// Nothing usable came: the selection stays with its owner.
+  mutating func leave(_ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?) -> [Effect] {
+    phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: false)
+    var record = AuditRecord(
+      kind: capture.kind, selection: policyName(of: selection), source: capture.source,
+      targets: capture.failed.map(\.target.name), verdict: .allow, reason: .builtInDefault, outcome: .left,
+      limit: limit ?? capture.failed.compactMap(\.limit).first)
+    record.isAlwaysWritten = record.limit != nil
+    record.notifies = record.limit != nil
+    return [.audit(record)] + refuseSaves(capture.saves)
+  }
+
+  /// The clip is over MAX: nothing is cut. It stays with its owner if allowed, and is refused if restricted
+  /// (product.md 9).
+  private mutating func tooLarge(_ capture: Capture, on selection: NamedAtom) -> [Effect] {
+    var capture = capture
+    let effects = abandonConversions(of: &capture, limit: nil)
+    guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: .clipSize) }
+    let request = Request(action: .copy, source: capture.source, selection: policyName(of: selection))
+    let reason: Reason =
+      if case .decided(let decision) = policy.evaluate(request) { decision.reason } else { .builtInDefault }
+    let record = AuditRecord(
+      kind: capture.kind, selection: policyName(of: selection), source: capture.source,
+      targets: capture.failed.map(\.target.name), verdict: .deny, reason: reason, outcome: .emptied, limit: .clipSize,
+      notifies: true, isAlwaysWritten: true)
+    let holding = Holding(time: capture.selectionTime, contents: .nothing(.denied))
+    return effects
+      + claim(
+        Claim(holding, expecting: capture.owner, saves: capture.saves, records: [record]), on: selection)
+  }
+
+  /// Closes what is still open of a capture and counts it as failed.
+  private mutating func abandonConversions(of capture: inout Capture, limit: AuditRecord.Limit?) -> [Effect] {
+    var effects: [Effect] = []
+    if let listing = capture.listing { effects += closeConversion(listing) }
+    capture.listing = nil
+    for id in capture.pending.sorted(by: { $0.number < $1.number }) {
+      if let target = conversions[id]?.transfer.target { capture.failed.append((target, limit)) }
+      effects += closeConversion(id)
+    }
+    capture.pending = []
+    return effects
+  }
+
+  // MARK: deadlines
+
+  /// When something of a capture is overdue.
+  func deadline(of capture: Capture) -> MonotonicTime {
+    let limits = policy.limits
+    if capture.listing != nil {
+      return capture.startedAt.advanced(byMilliseconds: min(limits.targetsMilliseconds, limits.captureMilliseconds))
+    }
+    let whole = capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds)
+    let idle = capture.pending.compactMap { conversions[$0] }.filter { $0.transfer.isIncremental }
+      .map { $0.lastProgress.advanced(byMilliseconds: limits.idleMilliseconds) }
+    return idle.reduce(whole, min)
+  }
+
+  /// Ends what is overdue of a capture: the whole of it, or single transfers that stand still.
+  mutating func captureOverdue(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
+    let limits = policy.limits
+    if capture.listing != nil {
+      var capture = capture
+      let effects = abandonConversions(of: &capture, limit: .targetsTimeout)
+      return effects + leave(capture, on: selection, limit: .targetsTimeout)
+    }
+    if now >= capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds) {
+      return settle(capture, on: selection, expecting: capture.owner, limit: .captureTimeout, at: now)
+    }
+    var effects: [Effect] = []
+    for id in capture.pending.sorted(by: { $0.number < $1.number }) {
+      guard let conversion = conversions[id], conversion.transfer.isIncremental,
+        now >= conversion.lastProgress.advanced(byMilliseconds: limits.idleMilliseconds)
+      else { continue }
+      effects += conclude(id, conversions[id]!.transfer.fail(.timedOut), at: now)
+    }
+    return effects
+  }
+}

@@ -1,0 +1,118 @@
+import Policy
+import Selection
+
+/// One copied item (product.md 1).
+struct Clip: Sendable {
+  /// One representation and who may have it.
+  struct Entry: Sendable {
+    let representation: Representation
+    let decision: Decision
+    let audience: Audience
+  }
+
+  /// Tells this clip's transfers and verdicts from those of later ones.
+  let number: UInt64
+  let source: Subject
+  let kind: AuditRecord.Kind
+  /// When its copy began: expiry counts from here.
+  let copiedAt: MonotonicTime
+  let isSensitive: Bool
+  /// Whether the source listed SAVE_TARGETS.
+  let listsSaveTargets: Bool
+  /// In the owner's own order.
+  var entries: [Entry]
+
+  var byteCount: Int { entries.reduce(0) { $0 + $1.representation.payload.count } }
+
+  func entry(for target: Target) -> Entry? { entries.first { $0.representation.target == target } }
+
+  /// Secret clips end after 60 s at the latest, unless a rule says otherwise (product.md 5.8).
+  static let sensitiveSeconds = 60
+
+  /// When the clip is dropped, if ever: the soonest of what its rules say.
+  var expiry: MonotonicTime? {
+    let ruled = entries.compactMap(\.decision.obligations.expiresAfterSeconds).min()
+    guard let seconds = ruled ?? (isSensitive ? Self.sensitiveSeconds : nil) else { return nil }
+    return copiedAt.advanced(byMilliseconds: seconds * 1_000)
+  }
+
+  /// Whether the source marked the content as secret, by what it offers.
+  static func isMarkedSecret(_ representations: [Representation]) -> Bool {
+    representations.contains { form in
+      let name = form.target.name
+      if TargetList.secretMarkers.listed.contains(name) { return true }
+      return name == TargetList.secretMarkers.valued && form.payload.count <= 16
+        && form.payload.copiedBytes().elementsEqual("secret".utf8)
+    }
+  }
+}
+
+/// Why a selection is held without content.
+enum Emptiness: Sendable {
+  /// The source cleared it, took it with nothing to offer, or ended before its content was read.
+  case cleared
+  /// The copy was denied.
+  case denied
+  /// The clip was dropped: its time ran out, or its one paste was done.
+  case expired
+}
+
+/// What a selection is held with.
+enum Contents: Sendable {
+  case clip(Clip)
+  case nothing(Emptiness)
+}
+
+/// A selection of ours.
+struct Holding: Sendable {
+  /// The time of our claim, which is the source's own.
+  let time: ServerTime
+  let contents: Contents
+
+  /// The clip, if it is held with one.
+  var clip: Clip? {
+    if case .clip(let clip) = contents { return clip }
+    return nil
+  }
+}
+
+/// How one selection stands.
+enum Phase: Sendable {
+  /// Nobody owns it, and nothing is to be done about it.
+  case unowned
+  /// Left with its owner: it doesn't answer, is too large, or is a rival that insists.
+  case foreign(owner: Window, source: Subject, isRival: Bool)
+  /// Its owner is being asked; then `claiming`, `foreign` or `settling`.
+  case capturing(Capture)
+  /// Claimed, not yet confirmed; then `held`, or `foreign` until the newer owner's event comes.
+  case claiming(Claim)
+  /// Ours.
+  case held(Holding)
+  /// Without owner; claimed empty when `until` comes and nothing has happened.
+  case settling(until: MonotonicTime, time: ServerTime)
+}
+
+/// A hand-over (SAVE_TARGETS) that is answered when the content is ours.
+struct SaveRequest: Hashable, Sendable {
+  let request: ConversionRequest
+  let property: Atom
+}
+
+/// A claim on its way to the server.
+struct Claim: Sendable {
+  /// What the selection will be held with.
+  let holding: Holding
+  /// Who must still own it.
+  let owner: Window
+  /// Hand-overs to answer when it is ours.
+  let saves: [SaveRequest]
+  /// What is written down when it is ours: no copy is called kept before.
+  let records: [AuditRecord]
+
+  init(_ holding: Holding, expecting owner: Window, saves: [SaveRequest] = [], records: [AuditRecord] = []) {
+    self.holding = holding
+    self.owner = owner
+    self.saves = saves
+    self.records = records
+  }
+}

@@ -1,0 +1,177 @@
+import Policy
+import Selection
+
+/// A captured clip with what policy left out of it.
+struct JudgedClip {
+  /// Representations that one decision refused.
+  struct Refusal {
+    let decision: Decision
+    var targets: [String]
+    var bytes: Int
+  }
+
+  var clip: Clip
+  var refusals: [Refusal] = []
+  /// Targets that a rule's `targets:` or `plain-text:` leaves out.
+  var withheld: [String] = []
+  /// The rule that does.
+  var withheldBy: Reason?
+}
+
+extension Bridge {
+  /// Decides a capture representation by representation.
+  mutating func judge(_ capture: Capture, on selection: NamedAtom) -> JudgedClip {
+    clipCount += 1
+    let order = capture.list?.offered ?? []
+    let forms = order.compactMap { target in capture.received.first { $0.target == target } }
+    let clip = Clip(
+      number: clipCount, source: capture.source, kind: capture.kind, copiedAt: capture.startedAt,
+      isSensitive: Clip.isMarkedSecret(forms), listsSaveTargets: capture.list?.listsSaveTargets ?? false, entries: [])
+    return judge(clip, forms, on: selection)
+  }
+
+  /// Decides a clip's representations under the policy in force.
+  func judge(_ clip: Clip, _ forms: [Representation], on selection: NamedAtom) -> JudgedClip {
+    var judged = JudgedClip(clip: clip)
+    judged.clip.entries = []
+    let whole = forms.reduce(0) { $0 + $1.payload.count }
+    for form in forms {
+      let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
+      let request = Request(
+        action: clip.kind == .cut ? .cut : .copy, source: clip.source, selection: policyName(of: selection),
+        content: facts)
+      guard case .decided(let decision) = policy.evaluate(request) else {
+        preconditionFailure("a request with its content known can always be decided")
+      }
+      let isOversized = decision.obligations.maxSize.map { whole > $0 } ?? false
+      if decision.grant == nil || isOversized {
+        judged.refuse(form, by: decision)
+      } else if !decision.obligations.permits(target: form.target.name) {
+        judged.withheld.append(form.target.name)
+        judged.withheldBy = decision.reason
+      } else {
+        let audience = policy.audience(of: decision, copiedBy: clip.source)
+        judged.clip.entries.append(Clip.Entry(representation: form, decision: decision, audience: audience))
+      }
+    }
+    return judged
+  }
+
+  /// The records of a finished capture: one for what is kept, one for each decision that refused something.
+  func copyRecords(
+    of judged: JudgedClip, _ capture: Capture, limit: AuditRecord.Limit?, on selection: NamedAtom
+  ) -> [AuditRecord] {
+    var records: [AuditRecord] = []
+    let source = capture.source
+    let isEmptied = judged.clip.entries.isEmpty
+    for refusal in judged.refusals {
+      records.append(
+        record(
+          capture.kind, on: selection, source: source, decision: refusal.decision,
+          outcome: isEmptied ? .emptied : .refused, targets: refusal.targets, bytes: refusal.bytes,
+          limit: refusal.decision.grant == nil ? nil : .clipSize))
+    }
+    let reached =
+      limit ?? capture.failed.compactMap(\.limit).first
+      ?? ((capture.list?.beyondLimit ?? 0) > 0 ? .targetCount : nil)
+    if let first = judged.clip.entries.first {
+      let isPartial = !capture.failed.isEmpty || !judged.withheld.isEmpty || reached != nil
+      records.append(
+        record(
+          capture.kind, on: selection, source: source, decision: first.decision,
+          outcome: isPartial ? .keptInPart : .kept,
+          targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount, limit: reached))
+    } else if judged.refusals.isEmpty {
+      // Everything was left out by rules about targets: the copy leaves nothing to paste.
+      records.append(
+        AuditRecord(
+          kind: capture.kind, selection: policyName(of: selection), source: source, targets: judged.withheld,
+          verdict: .deny, reason: judged.withheldBy ?? .builtInDefault, outcome: .emptied, limit: reached,
+          isAlwaysWritten: true))
+    }
+    return records
+  }
+
+  /// A record with what the decision's obligations say about audit and notice.
+  func record(
+    _ kind: AuditRecord.Kind, on selection: NamedAtom, source: Subject?, destination: Subject? = nil,
+    decision: Decision, outcome: AuditRecord.Outcome, targets: [String] = [], bytes: Int = 0,
+    limit: AuditRecord.Limit? = nil
+  ) -> AuditRecord {
+    let isRefusal = outcome == .refused || outcome == .emptied || outcome == .replaced
+    let terms = decision.obligations
+    return AuditRecord(
+      kind: kind, selection: policyName(of: selection), source: source, destination: destination, targets: targets,
+      bytes: bytes, verdict: decision.verdict, reason: decision.reason, outcome: outcome, limit: limit,
+      message: terms.message, notifies: kind != .list && (terms.notify ?? (isRefusal || limit != nil)),
+      isAlwaysWritten: terms.audit ?? (isRefusal || limit != nil))
+  }
+
+  // MARK: rivals
+
+  /// Remembers the clip that somebody takes from us right after we took it: perhaps to offer the same again.
+  mutating func noteLoss(of phase: Phase, on selection: NamedAtom, at now: MonotonicTime) {
+    guard case .held(let holding) = phase, let clip = holding.clip, let claimed = claimedAt[selection],
+      now < claimed.advanced(byMilliseconds: Self.rivalryMilliseconds)
+    else {
+      if case .held = phase { contests[selection] = nil }
+      return
+    }
+    let print = Fingerprint(clip.entries.map(\.representation))
+    if contests[selection].map({ $0.print.agrees(with: print) }) != true {
+      contests[selection] = Contest(print: print, source: clip.source, rounds: 0)
+    }
+  }
+
+  /// Whether `clip` is our own content offered by a rival once too often (product.md 5.9).
+  mutating func isRivalry(_ clip: Clip, on selection: NamedAtom) -> Bool {
+    guard let contest = contests[selection] else { return false }
+    guard !clip.source.isSameApp(as: contest.source),
+      contest.print.agrees(with: Fingerprint(clip.entries.map(\.representation)))
+    else {
+      contests[selection] = nil
+      return false
+    }
+    contests[selection]?.rounds += 1
+    return contest.rounds + 1 > Self.rivalryRounds
+  }
+}
+
+extension JudgedClip {
+  mutating func refuse(_ form: Representation, by decision: Decision) {
+    if let index = refusals.firstIndex(where: { $0.decision == decision }) {
+      refusals[index].targets.append(form.target.name)
+      refusals[index].bytes += form.payload.count
+    } else {
+      refusals.append(Refusal(decision: decision, targets: [form.target.name], bytes: form.payload.count))
+    }
+  }
+}
+
+/// A clip that a rival may be giving back to us.
+struct Contest: Sendable {
+  let print: Fingerprint
+  /// Who made the clip, before any rival offered it.
+  let source: Subject
+  var rounds: Int
+}
+
+/// Enough of a clip to recognise it, none of its content: lengths and keyed digests of the first 64 KiB, the key being
+/// this process's own random one.
+struct Fingerprint: Sendable {
+  private let forms: [Target: (count: Int, digest: Int)]
+
+  init(_ representations: [Representation]) {
+    var forms: [Target: (count: Int, digest: Int)] = [:]
+    for form in representations {
+      forms[form.target] = (form.payload.count, form.payload.digest(ofFirst: 64 << 10))
+    }
+    self.forms = forms
+  }
+
+  /// Whether the two have targets in common, and the same content in all of these.
+  func agrees(with other: Fingerprint) -> Bool {
+    let common = forms.keys.filter { other.forms[$0] != nil }
+    return !common.isEmpty && common.allSatisfy { forms[$0]! == other.forms[$0]! }
+  }
+}

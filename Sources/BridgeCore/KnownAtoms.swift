@@ -1,0 +1,39 @@
+import Selection
+
+/// The atoms that the core knows by heart, numbered by the server the daemon is connected to.
+public struct KnownAtoms: Hashable, Sendable {
+  /// CLIPBOARD
+  public var clipboard: NamedAtom
+  /// CLIPBOARD_MANAGER
+  public var clipboardManager: NamedAtom
+  /// TARGETS
+  public var targets: NamedAtom
+  /// TIMESTAMP
+  public var timestamp: NamedAtom
+  /// MULTIPLE
+  public var multiple: NamedAtom
+  /// SAVE_TARGETS
+  public var saveTargets: NamedAtom
+  /// ATOM_PAIR
+  public var atomPair: NamedAtom
+  /// INCR
+  public var incremental: NamedAtom
+  /// UTF8_STRING
+  public var utf8String: NamedAtom
+  /// STRING
+  public var string: NamedAtom
+
+  /// Numbers every name by asking `intern`.
+  public init(intern: (String) -> NamedAtom) {
+    clipboard = intern("CLIPBOARD")
+    clipboardManager = intern("CLIPBOARD_MANAGER")
+    targets = intern("TARGETS")
+    timestamp = intern("TIMESTAMP")
+    multiple = intern("MULTIPLE")
+    saveTargets = intern("SAVE_TARGETS")
+    atomPair = intern("ATOM_PAIR")
+    incremental = intern("INCR")
+    utf8String = intern("UTF8_STRING")
+    string = intern("STRING")
+  }
+}

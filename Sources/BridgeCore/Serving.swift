@@ -1,0 +1,248 @@
+import Policy
+import Selection
+
+/// What one conversion is answered with.
+enum Answer {
+  case metadata(MetadataValue)
+  case content(Representation, Decision, Grant)
+  case refusal
+}
+
+/// Whether a subject may have one representation of the clip.
+enum Access {
+  case granted(Decision, Grant)
+  /// Refused by a decision: told and audited.
+  case refused(Decision)
+  /// Left out by a rule about targets, or used up: not offered, like any target we don't have.
+  case withheld
+}
+
+/// Which app was already told or audited about the clip: one verdict per clip and subject (product.md 2).
+struct VerdictKey: Hashable, Sendable {
+  let subject: Subject
+  let kind: AuditRecord.Kind
+  let outcome: AuditRecord.Outcome
+  let limit: AuditRecord.Limit?
+  /// Only what is served is told apart by target.
+  let target: Target?
+}
+
+extension Bridge {
+  /// A requestor asks us for a conversion. Every path from here answers it exactly once (product.md 5.4).
+  mutating func conversionRequested(
+    _ request: ConversionRequest, from subject: Subject?, at now: MonotonicTime
+  ) -> [Effect] {
+    let subject = subject ?? .unknown
+    // ICCCM 2.2: clients from before the ICCCM give no property and mean the target's own atom.
+    let property = request.property == .none ? request.target.atom : request.property
+    if request.selection == atoms.clipboardManager {
+      return managerRequested(request, property: property, at: now)
+    }
+    guard case .held(let holding) = phases[request.selection] else { return [.notify(request, property: .none)] }
+    if request.target == atoms.multiple {
+      // ICCCM 2.6.2: the pair list lies in the property, so there must be one.
+      guard request.property != .none else { return [.notify(request, property: .none)] }
+      pendingMultiples[request] = subject
+      return [.readPairs(request)]
+    }
+    let (answer, records) = answer(
+      request.target, of: holding, selection: request.selection, client: client(of: request.requestor), to: subject,
+      at: now)
+    let key = TransferKey(window: request.requestor, property: property)
+    switch answer {
+    case .refusal: return [.notify(request, property: .none)] + records
+    case .metadata(let value):
+      return [
+        .storeMetadata(window: key.window, property: property, value), .notify(request, property: property),
+      ] + records
+    case .content(let form, let decision, let grant):
+      guard let stores = send(form, decision, grant, to: key, subject, of: holding, request.selection, at: now) else {
+        return [.notify(request, property: .none)]
+          + refusedByLimit(form, decision, of: holding, request.selection, to: subject)
+      }
+      return stores.before + [.notify(request, property: property)] + records + stores.after
+    }
+  }
+
+  /// The pair list of a MULTIPLE request was read: each pair is answered, those refused get None as property, the list
+  /// is written back and the request answered once (ICCCM 2.6.2).
+  mutating func pairsRead(
+    _ request: ConversionRequest, _ pairs: [AtomPair]?, at now: MonotonicTime
+  ) -> [Effect] {
+    guard let subject = pendingMultiples.removeValue(forKey: request) else { return [] }
+    guard let pairs, case .held(let holding) = phases[request.selection] else {
+      return [.notify(request, property: .none)]
+    }
+    var before: [Effect] = []
+    var after: [Effect] = []
+    var list: [Atom] = []
+    for (index, pair) in pairs.enumerated() {
+      var isAnswered = false
+      if index < policy.limits.multiplePairs, pair.property != .none, pair.target != atoms.multiple {
+        let (answer, records) = answer(
+          pair.target, of: holding, selection: request.selection, client: client(of: request.requestor), to: subject,
+          at: now)
+        after += records
+        let key = TransferKey(window: request.requestor, property: pair.property)
+        switch answer {
+        case .refusal: break
+        case .metadata(let value):
+          before.append(.storeMetadata(window: key.window, property: key.property, value))
+          isAnswered = true
+        case .content(let form, let decision, let grant):
+          if let stores = send(form, decision, grant, to: key, subject, of: holding, request.selection, at: now) {
+            before += stores.before
+            after += stores.after
+            isAnswered = true
+          } else {
+            after += refusedByLimit(form, decision, of: holding, request.selection, to: subject)
+          }
+        }
+      }
+      list += [pair.target.atom, isAnswered ? pair.property : .none]
+    }
+    if pairs.count > policy.limits.multiplePairs {
+      after += limitRecord(.pairCount, of: holding, request.selection, to: subject)
+    }
+    return before
+      + [
+        .storeMetadata(window: request.requestor, property: request.property, .pairs(list)),
+        .notify(request, property: request.property),
+      ] + after
+  }
+
+  // MARK: one conversion
+
+  private mutating func answer(
+    _ target: Target, of holding: Holding, selection: NamedAtom, client: UInt32, to subject: Subject,
+    at now: MonotonicTime
+  ) -> (Answer, [Effect]) {
+    if target == atoms.timestamp { return (.metadata(.time(holding.time)), []) }
+    if target == atoms.targets { return list(holding, on: selection, to: subject, at: now) }
+    guard let clip = holding.clip, let entry = clip.entry(for: target) else { return (.refusal, []) }
+    switch access(to: entry, of: clip, on: selection, for: subject, at: now) {
+    case .granted(let decision, let grant):
+      return (.content(entry.representation, decision, grant), [])
+    case .withheld: return (.refusal, [])
+    case .refused(let decision):
+      let text = decision.obligations.replacement.flatMap { replacement($0, for: target) }
+      var effects = recordOnce(
+        record(
+          .paste, on: selection, source: clip.source, destination: subject, decision: decision,
+          outcome: text == nil ? .refused : .replaced, targets: [target.name]),
+        on: selection, target: nil)
+      effects += countRefusal(by: client, on: selection, subject, decision, at: now)
+      if let text { return (.metadata(text), effects) }
+      return (.refusal, effects)
+    }
+  }
+
+  /// TARGETS: exactly what will convert for this subject, and the metadata targets (product.md 5.5). For one who may
+  /// have nothing that is the metadata alone: the answer that no tested program stumbles over.
+  private mutating func list(
+    _ holding: Holding, on selection: NamedAtom, to subject: Subject, at now: MonotonicTime
+  ) -> (Answer, [Effect]) {
+    var targets = [atoms.targets.atom, atoms.timestamp.atom, atoms.multiple.atom]
+    guard let clip = holding.clip else { return (.metadata(.targets(targets)), []) }
+    if clip.listsSaveTargets { targets.append(atoms.saveTargets.atom) }
+    var refusal: Decision?
+    var refused: [String] = []
+    for entry in clip.entries {
+      let target = entry.representation.target
+      switch access(to: entry, of: clip, on: selection, for: subject, at: now) {
+      case .granted: targets.append(target.atom)
+      case .withheld: break
+      case .refused(let decision):
+        refusal = refusal ?? decision
+        refused.append(target.name)
+        if decision.obligations.replacement.flatMap({ replacement($0, for: target) }) != nil {
+          targets.append(target.atom)
+        }
+      }
+    }
+    guard let refusal else { return (.metadata(.targets(targets)), []) }
+    let record = record(
+      .list, on: selection, source: clip.source, destination: subject, decision: refusal, outcome: .refused,
+      targets: refused)
+    return (.metadata(.targets(targets)), recordOnce(record, on: selection, target: nil))
+  }
+
+  private func access(
+    to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime
+  ) -> Access {
+    if let used = usedUp[selection], used.by != subject || now >= used.until { return .withheld }
+    if let denial = policy.denial(
+      byAudience: entry.audience, copiedUnder: entry.decision.reason, from: clip.source, to: subject)
+    {
+      return .refused(denial)
+    }
+    let form = entry.representation
+    let request = Request(
+      action: .paste, source: clip.source, destination: subject, selection: policyName(of: selection),
+      content: ContentFacts(
+        target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive))
+    guard case .decided(let decision) = policy.evaluate(request) else {
+      preconditionFailure("a request with its content known can always be decided")
+    }
+    guard let grant = decision.grant else { return .refused(decision) }
+    if let maxSize = decision.obligations.maxSize, clip.byteCount > maxSize { return .withheld }
+    guard decision.obligations.permits(target: form.target.name) else { return .withheld }
+    return .granted(decision, grant)
+  }
+
+  /// A rule's replacement text in the spelling that `target` wants; `nil` for targets that aren't plain text, and for
+  /// STRING where Latin-1 doesn't suffice (ICCCM 2.7.1).
+  private func replacement(_ text: String, for target: Target) -> MetadataValue? {
+    guard TargetList.isPlainText(target.name) else { return nil }
+    switch target.name {
+    case "STRING", "TEXT", "C_STRING", "COMPOUND_TEXT":
+      // Latin-1 is ISO 8859-1 as STRING has it, and also the initial state of COMPOUND_TEXT.
+      let latin1 = text.unicodeScalars.map { $0.value < 256 ? UInt8($0.value) : nil }
+      guard !latin1.contains(nil) else { return nil }
+      let type = target.name == "COMPOUND_TEXT" ? target.atom : atoms.string.atom
+      return .replacement(type: type, bytes: latin1.compactMap { $0 })
+    default: return .replacement(type: target.atom, bytes: Array(text.utf8))
+    }
+  }
+
+  // MARK: hand-over
+
+  /// CLIPBOARD_MANAGER: an app that ends wants its content kept (product.md 5.9; the freedesktop clipboard manager
+  /// specification). We have it already or are about to, so SAVE_TARGETS is answered at once or when the capture ends.
+  private mutating func managerRequested(
+    _ request: ConversionRequest, property: Atom, at now: MonotonicTime
+  ) -> [Effect] {
+    let window = request.requestor
+    switch request.target {
+    case atoms.targets:
+      let list = [atoms.targets.atom, atoms.timestamp.atom, atoms.saveTargets.atom]
+      return [.storeMetadata(window: window, property: property, .targets(list)), .notify(request, property: property)]
+    case atoms.timestamp where managerTime != nil:
+      return [
+        .storeMetadata(window: window, property: property, .time(managerTime!)), .notify(request, property: property),
+      ]
+    case atoms.saveTargets:
+      let save = SaveRequest(request: request, property: property)
+      switch phases[atoms.clipboard] {
+      case .held(let holding) where holding.clip != nil: return confirmSaves([save])
+      case .capturing(var capture):
+        capture.saves.append(save)
+        phases[atoms.clipboard] = .capturing(capture)
+        return []
+      default: return refuseSaves([save])
+      }
+    default: return [.notify(request, property: .none)]
+    }
+  }
+
+  func confirmSaves(_ saves: [SaveRequest]) -> [Effect] {
+    saves.flatMap { save -> [Effect] in
+      [
+        .storeMetadata(window: save.request.requestor, property: save.property, .null),
+        .notify(save.request, property: save.property),
+      ]
+    }
+  }
+
+  func refuseSaves(_ saves: [SaveRequest]) -> [Effect] { saves.map { .notify($0.request, property: .none) } }
+}

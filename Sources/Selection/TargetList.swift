@@ -1,0 +1,82 @@
+/// Which of the targets an owner lists we ask for, and in what order: text first, no metadata, nothing that does
+/// something when asked, no expensive duplicates.
+///
+/// This is the one place that leaves targets out; docs/icccm.md prints it. What is left out is not offered either.
+public struct TargetList: Hashable, Sendable {
+  /// The content targets to ask for, text first, else in the owner's order, each once.
+  public let wanted: [Target]
+  /// The content targets in the owner's own order: the order in which we list them.
+  public let offered: [Target]
+  /// Content targets beyond the limit, which are not offered.
+  public let beyondLimit: Int
+  /// Whether the owner lists SAVE_TARGETS, so that we list it too.
+  public let listsSaveTargets: Bool
+
+  /// Judges the list of an owner; at most `limit` content targets are kept.
+  public init(listed: [Target], limit: Int) {
+    var seen = Set<Target>()
+    let content = listed.filter {
+      !Self.metadata.contains($0.name) && !Self.isExcluded($0.name) && seen.insert($0).inserted
+    }
+    let hasPNG = content.contains { $0.name == "image/png" }
+    let kept = content.filter { !(hasPNG && Self.isRasterDuplicate($0.name)) }
+    offered = Array(kept.prefix(limit))
+    beyondLimit = kept.count - offered.count
+    let text = offered.filter { Self.isPlainText($0.name) }
+    wanted = text + offered.filter { !Self.isPlainText($0.name) }
+    listsSaveTargets = listed.contains { $0.name == "SAVE_TARGETS" }
+  }
+
+  /// Targets that every owner answers itself (ICCCM 2.6.2 and the clipboard manager specification).
+  public static let metadata: Set<String> = ["TARGETS", "TIMESTAMP", "MULTIPLE", "SAVE_TARGETS"]
+
+  /// Targets whose conversion does something (ICCCM 2.6.3): a capture must never ask them.
+  public static let sideEffects: Set<String> = ["DELETE", "INSERT_SELECTION", "INSERT_PROPERTY"]
+
+  /// Targets whose value is the number of a server resource or of the owner itself: meaningless once the owner is gone
+  /// (ICCCM 2.6.2 table of targets).
+  public static let ownersResources: Set<String> = [
+    "BACKGROUND", "BITMAP", "CLIENT_WINDOW", "COLORMAP", "DRAWABLE", "FOREGROUND", "PIXMAP", "PROCESS", "TASK", "WINDOW",
+  ]
+
+  /// GTK 2 and 3 text views offer their buffer by these names to themselves; outside the process the value is a pointer.
+  public static let processPrivate: Set<String> = ["GTK_TEXT_BUFFER_CONTENTS"]
+
+  private static func isExcluded(_ name: String) -> Bool {
+    sideEffects.contains(name) || ownersResources.contains(name) || processPrivate.contains(name)
+  }
+
+  /// A raster image that the owner encodes from the same pixels as the `image/png` it also offers. Firefox, GIMP and GTK
+  /// list up to 20 of these (bmp three times, icons eight times; 5.8 MB each for a 1600 × 1200 picture).
+  private static func isRasterDuplicate(_ name: String) -> Bool {
+    guard name.hasPrefix("image/") else { return false }
+    let kind = name.dropFirst("image/".count)
+    return rasterKinds.contains(String(kind).lowercased())
+  }
+
+  private static let rasterKinds: Set<String> = [
+    "avif", "avif-sequence", "bmp", "gif", "heic", "heif", "ico", "icon", "jp2", "jpeg", "jpg", "jpx", "jxl", "pjpeg",
+    "tga", "tiff", "vnd.microsoft.icon", "webp", "x-bmp", "x-ico", "x-icon", "x-icns", "x-ms-bmp", "x-pcx",
+    "x-portable-anymap", "x-portable-bitmap", "x-portable-graymap", "x-portable-pixmap", "x-quicktime", "x-tga",
+    "x-win-bitmap", "x-xbitmap", "x-xpixmap", "qtif", "pbm", "pgm", "ppm", "xbm", "xpm", "cur", "wbmp", "vnd.wap.wbmp",
+    "x-sun-raster", "x-cmu-raster", "x-dds", "x-exr",
+  ]
+
+  /// Plain text in any of the spellings that programs use; asked first, since it's what most pastes want.
+  public static func isPlainText(_ name: String) -> Bool {
+    switch name {
+    case "UTF8_STRING", "STRING", "TEXT", "COMPOUND_TEXT", "C_STRING", "text/plain": true
+    default: name.lowercased().hasPrefix("text/plain;")
+    }
+  }
+
+  /// Targets by which a source marks its content as secret; the first counts only with the value `secret`, the others
+  /// by being listed (product.md 5.8).
+  public static let secretMarkers: (valued: String, listed: Set<String>) = (
+    "x-kde-passwordManagerHint",
+    [
+      "Clipboard Viewer Ignore", "ExcludeClipboardContentFromMonitorProcessing", "org.nspasteboard.ConcealedType",
+      "application/x-nspasteboard-concealed-type",
+    ]
+  )
+}
