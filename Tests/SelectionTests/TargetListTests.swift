@@ -1,0 +1,47 @@
+import Selection
+import Testing
+
+private func targets(_ names: [String]) -> [Target] {
+  names.map { name in Target(Atom(UInt32(truncatingIfNeeded: 1_000 + abs(name.hashValue % 100_000_000))), name) }
+}
+
+private func wanted(_ names: [String], limit: Int = 256) -> [String] {
+  TargetList(listed: targets(names), limit: limit).wanted.map(\.name)
+}
+
+/// What is asked of an owner (K04 B040, K11, K12 B118, B120).
+@Suite struct TargetListTests {
+  @Test func textFirstMetadataNever() {
+    #expect(
+      wanted(["TIMESTAMP", "TARGETS", "text/html", "MULTIPLE", "UTF8_STRING", "SAVE_TARGETS", "text/plain;charset=utf-8"])
+        == ["UTF8_STRING", "text/plain;charset=utf-8", "text/html"])
+  }
+
+  @Test func nothingThatActsOrNamesResources() {
+    #expect(
+      wanted(["DELETE", "INSERT_SELECTION", "INSERT_PROPERTY", "PIXMAP", "COLORMAP", "GTK_TEXT_BUFFER_CONTENTS", "TEXT"])
+        == ["TEXT"])
+  }
+
+  @Test func eachOnceInTheOwnersOrder() {
+    let list = TargetList(listed: targets(["image/svg+xml", "a/b", "STRING", "a/b", "STRING"]), limit: 256)
+    #expect(list.offered.map(\.name) == ["image/svg+xml", "a/b", "STRING"])
+    #expect(list.wanted.map(\.name) == ["STRING", "image/svg+xml", "a/b"])
+  }
+
+  /// With a PNG the owner's other encodings of the same pixels are left out; without one they are all kept.
+  @Test func rasterDuplicates() {
+    #expect(
+      wanted(["image/png", "image/jpeg", "image/bmp", "image/x-MS-bmp", "image/x-icon", "image/tiff", "image/svg+xml"])
+        == ["image/png", "image/svg+xml"])
+    #expect(wanted(["image/webp", "application/x-foo;v=1"]) == ["image/webp", "application/x-foo;v=1"])
+    #expect(wanted(["image/jpeg", "image/bmp"]) == ["image/jpeg", "image/bmp"])
+  }
+
+  @Test func beyondTheLimitIsCounted() {
+    let list = TargetList(listed: targets((0..<10).map { "x/\($0)" } + ["SAVE_TARGETS"]), limit: 4)
+    #expect(list.offered.count == 4)
+    #expect(list.beyondLimit == 6)
+    #expect(list.listsSaveTargets)
+  }
+}
