@@ -33,7 +33,7 @@ let package = Package(
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["Selection"], swiftSettings: strict),
-    .testTarget(name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "Selection"], swiftSettings: strict),
+    .testTarget(name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
     .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
   ]

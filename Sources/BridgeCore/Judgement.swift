@@ -34,7 +34,6 @@ extension Bridge {
   func judge(_ clip: Clip, _ forms: [Representation], on selection: NamedAtom) -> JudgedClip {
     var judged = JudgedClip(clip: clip)
     judged.clip.entries = []
-    let whole = forms.reduce(0) { $0 + $1.payload.count }
     for form in forms {
       let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
       let request = Request(
@@ -43,10 +42,10 @@ extension Bridge {
       guard case .decided(let decision) = policy.evaluate(request) else {
         preconditionFailure("a request with its content known can always be decided")
       }
-      let isOversized = decision.obligations.maxSize.map { whole > $0 } ?? false
+      let isOversized = decision.obligations.maxSize.map { facts.size > $0 } ?? false
       if decision.grant == nil || isOversized {
         judged.refuse(form, by: decision)
-      } else if !decision.obligations.permits(target: form.target.name) {
+      } else if !decision.obligations.permits(facts) {
         judged.withheld.append(form.target.name)
         judged.withheldBy = decision.reason
       } else {

@@ -177,16 +177,15 @@ extension Bridge {
       return .refused(denial)
     }
     let form = entry.representation
+    let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
     let request = Request(
-      action: .paste, source: clip.source, destination: subject, selection: policyName(of: selection),
-      content: ContentFacts(
-        target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive))
+      action: .paste, source: clip.source, destination: subject, selection: policyName(of: selection), content: facts)
     guard case .decided(let decision) = policy.evaluate(request) else {
       preconditionFailure("a request with its content known can always be decided")
     }
     guard let grant = decision.grant else { return .refused(decision) }
-    if let maxSize = decision.obligations.maxSize, clip.byteCount > maxSize { return .withheld }
-    guard decision.obligations.permits(target: form.target.name) else { return .withheld }
+    if let maxSize = decision.obligations.maxSize, facts.size > maxSize { return .refused(decision) }
+    guard decision.obligations.permits(facts) else { return .withheld }
     return .granted(decision, grant)
   }
 

@@ -78,7 +78,7 @@ public struct Obligations: Hashable, Sendable {
   public var targets: [TargetPattern]?
   /// Only plain text targets are passed on.
   public var plainText = false
-  /// The largest clip in bytes.
+  /// The largest representation in bytes.
   public var maxSize: Int?
   /// Seconds after which the clip is dropped.
   public var expiresAfterSeconds: Int?
@@ -144,12 +144,4 @@ public enum Audience: Hashable, Sendable {
   case board(String)
   /// The app it came from, alone.
   case app
-}
-
-extension Obligations {
-  /// Whether the target `name` is passed on under `targets` and `plain-text`.
-  public func permits(target name: String) -> Bool {
-    if plainText, TargetClass(targetNamed: name) != .text { return false }
-    return targets.map { $0.contains { $0.matches(name) } } ?? true
-  }
 }

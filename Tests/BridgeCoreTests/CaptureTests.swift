@@ -1,0 +1,256 @@
+import BridgeCore
+import Policy
+import Selection
+import Testing
+
+private let text: [UInt8] = Array("content".utf8)
+
+@Suite struct CaptureTests {
+  /// Copy, capture, claim with the owner's own time, serve; content survives its app (K06).
+  @Test func copyIsKeptAndServed() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("text/html", .bytes([60])), ("UTF8_STRING", .bytes(text))]))
+    #expect(stage.asked == ["TARGETS", "UTF8_STRING", "text/html"], "text first, each target once")
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.ownerTime == stage.serverTime, "the claim carries the owner's time")
+    #expect(!stage.hasOpenConversions)
+    stage.sources = [:]
+    #expect(stage.list(by: Apps.browser) == ["text/html", "UTF8_STRING"], "the owner's own order")
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser) == .init(type: "UTF8_STRING", format: 8, bytes: text))
+    #expect(stage.paste("image/png", by: Apps.browser) == nil, "K04 B028: what isn't there is refused")
+    #expect(stage.bridge.isSettled)
+  }
+
+  /// Types and formats are passed on as they were; chunked content is whole whatever its chunks.
+  @Test func typesFormatsAndChunks() {
+    var stage = Stage()
+    let big = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    let chunks = stride(from: 0, to: big.count, by: 4_000).map { Array(big[$0..<min($0 + 4_000, big.count)]) } + [[]]
+    stage.copy(
+      .init(
+        0x40_0001, Apps.ledger,
+        [("text/html", .chunks(chunks)), ("x/int", .typed("INTEGER", 32, [1, 0, 0, 0])), ("UTF8_STRING", .bytes([]))]))
+    #expect(stage.owner != Stage.daemon, "own-last: not before the last answer is in")
+    for _ in chunks { stage.storeChunks() }
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.paste("text/html", by: Apps.browser) == .init(type: "text/html", format: 8, bytes: big))
+    #expect(stage.paste("x/int", by: Apps.browser) == .init(type: "INTEGER", format: 32, bytes: [1, 0, 0, 0]))
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == [], "K15 B139: empty is content")
+    #expect(stage.watched.isEmpty)
+  }
+
+  /// Targets that the owner lists and then doesn't give are not listed by us (K04 B043).
+  @Test func failedTargetsAreNotOffered() {
+    var stage = Stage()
+    stage.copy(
+      .init(
+        0x40_0001, Apps.ledger,
+        [("a/1", .refuse), ("a/2", .bytes([1])), ("a/3", .nothingStored), ("a/4", .bytes([2])), ("a/5", .bytes([3]))]))
+    #expect(stage.list(by: Apps.browser) == ["a/2", "a/4", "a/5"])
+    #expect(stage.audit.last { $0.kind == .copy }?.outcome == .keptInPart)
+  }
+
+  /// An owner that can't list its targets is asked for text by its common names.
+  @Test func ownerWithoutTargets() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.tool, [("STRING", .bytes(text))], listing: .refuse))
+    #expect(stage.list(by: Apps.browser) == ["STRING"])
+  }
+
+  /// The owner doesn't answer: it is left in place after T_targets (K03 B021), told apart from nothing there.
+  @Test func hungOwnerIsLeft() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [], listing: .silent))
+    stage.wait(milliseconds: 1_999)
+    #expect(!stage.bridge.isSettled)
+    stage.wait(milliseconds: 1)
+    #expect(stage.bridge.isSettled)
+    #expect(stage.owner == Window(0x40_0001))
+    #expect(stage.audit.last?.limit == .targetsTimeout)
+    #expect(stage.audit.last?.outcome == .left)
+    #expect(stage.bridge.status.first?.state == .foreign)
+    #expect(stage.bridge.nextDeadline == nil, "nothing is waited for any more")
+  }
+
+  /// A slow format ends with T_cap; what arrived is offered (K12 B116).
+  @Test func slowTargetIsLeftOut() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text)), ("image/png", .silent)]))
+    stage.wait(milliseconds: 9_999)
+    #expect(stage.owner == Window(0x40_0001), "until then pastes go to the source itself")
+    stage.wait(milliseconds: 1)
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING"])
+    #expect(stage.asked.filter { $0 == "image/png" }.count == 1)
+    #expect(stage.audit.last { $0.kind == .copy }?.limit == .captureTimeout)
+  }
+
+  /// Chunks that stop coming end their transfer after T_idle, nothing partial is kept (K01 B008).
+  @Test func stalledChunksEnd() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .chunks([[1], [2], [3]]))]))
+    stage.storeChunks()
+    stage.wait(milliseconds: 5_000)
+    #expect(stage.owner == Window(0x40_0001))
+    #expect(stage.audit.last?.limit == .idleTimeout)
+    #expect(stage.bridge.status.first?.bytes == 0)
+    stage.copy(.init(0x50_0001, Apps.report, [("UTF8_STRING", .bytes(text))]))
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text, "the next copy is captured normally")
+  }
+
+  /// The owner ends half-way: whole representations stay, partial ones don't (K02 B016).
+  @Test func ownerDiesHalfway() {
+    var stage = Stage()
+    stage.copy(
+      .init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text)), ("image/png", .chunks([[1], [2], []]))]))
+    stage.storeChunks()
+    stage.clear(.clientClosed)
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING"])
+
+    var bare = Stage()
+    bare.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .chunks([[1], [2], []]))]))
+    bare.storeChunks()
+    bare.clear(.clientClosed)
+    #expect(bare.owner == .none)
+    bare.wait(milliseconds: 100)
+    #expect(bare.owner == Stage.daemon)
+    #expect(bare.list(by: Apps.browser) == [])
+    #expect(bare.paste("UTF8_STRING", by: Apps.browser) == nil)
+  }
+
+  /// A newer copy ends the capture of the older one; late answers are dropped (K05 B056).
+  @Test func newerCopyWins() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]))
+    stage.copy(.init(0x50_0001, Apps.report, [("UTF8_STRING", .bytes([50]))]))
+    stage.feed(.conversionAnswered(ConversionID(2), stored: true), nil)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == [50])
+    #expect(!stage.hasOpenConversions)
+  }
+
+  /// A claim that a newer copy has overtaken gives way, and the newer one is captured (K05 B044).
+  @Test func supersededClaimGivesWay() {
+    var stage = Stage()
+    stage.supersedesNextClaim = true
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes([49]))]))
+    #expect(stage.bridge.status.first?.state == .foreign)
+    #expect(stage.audit.allSatisfy { $0.outcome != .kept })
+    stage.copy(.init(0x50_0001, Apps.report, [("UTF8_STRING", .bytes([50]))]))
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == [50])
+  }
+
+  /// A clear by the source is final; after 100 ms of quiet the selection is held empty with the clear's time (K09 B085).
+  @Test func clearIsFinal() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.vault, [("UTF8_STRING", .bytes(text))]))
+    stage.clear()
+    #expect(stage.bridge.status.first?.state == .settling)
+    stage.wait(milliseconds: 99)
+    #expect(stage.owner == .none, "an app that clears and copies again within 100 ms isn't disturbed")
+    stage.wait(milliseconds: 1)
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.ownerTime == stage.serverTime)
+    #expect(stage.list(by: Apps.vault) == [])
+    #expect(stage.paste("UTF8_STRING", by: Apps.vault) == nil)
+    #expect(stage.bridge.status.first?.bytes == 0)
+  }
+
+  /// LibreOffice clears right before each copy.
+  @Test func copyRightAfterAClear() {
+    var stage = Stage()
+    stage.clear()
+    stage.wait(milliseconds: 2)
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    stage.wait(milliseconds: 500)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
+  }
+
+  /// A copy with nothing to offer is an empty copy: it clears.
+  @Test func emptyCopyClears() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    stage.copy(.init(0x50_0001, Apps.report, []))
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.list(by: Apps.report) == [])
+  }
+
+  /// Over MAX nothing is cut: the clip stays with its owner, or is refused if its source is restricted (K16 B146).
+  @Test func tooLarge() {
+    let limits: [LimitName: Int] = [.maxClip: 10]
+    var free = Stage(Policies.set([], limits: limits))
+    free.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(Array(repeating: 1, count: 11)))]))
+    #expect(free.owner == Window(0x40_0001))
+    #expect(free.audit.last?.limit == .clipSize)
+    #expect(free.audit.last?.outcome == .left)
+    var restricted = Stage(
+      Policies.set([Policies.rule("stays", .deny) { $0.from = Policies.apps("Ledger"); $0.to = .any }], limits: limits))
+    restricted.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(Array(repeating: 1, count: 11)))]))
+    #expect(restricted.owner == Stage.daemon)
+    #expect(restricted.list(by: Apps.browser) == [])
+    #expect(restricted.audit.last { $0.kind == .copy }?.outcome == .emptied)
+  }
+
+  /// More targets than the limit: the rest isn't offered, and that is written down.
+  @Test func tooManyTargets() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, (0..<300).map { ("x/\($0)", .bytes([1])) }))
+    #expect(stage.list(by: Apps.browser)?.count == 256)
+    #expect(stage.audit.last { $0.kind == .copy }?.limit == .targetCount)
+  }
+
+  /// A rival that takes the same content back is met three times, then left with it (K07 B065).
+  @Test func rivalIsMetThreeTimes() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    var claims = 0
+    for _ in 0..<8 where stage.owner == Stage.daemon {
+      stage.wait(milliseconds: 5)
+      stage.copy(.init(0x70_0001, Apps.tool, [("UTF8_STRING", .bytes(text))]))
+      if stage.owner == Stage.daemon { claims += 1 }
+    }
+    #expect(claims == 3)
+    #expect(stage.owner == Window(0x70_0001))
+    #expect(stage.bridge.status.first?.rival == Apps.tool)
+    #expect(stage.audit.last?.limit == .rival)
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes([1]))]))
+    #expect(stage.owner == Stage.daemon, "a real copy afterwards is taken as ever")
+  }
+
+  /// Secrets end after 60 s at the latest and keep their marker (product.md 5.8).
+  @Test func secretsExpire() {
+    var stage = Stage()
+    stage.copy(
+      .init(
+        0x40_0001, Apps.vault,
+        [("UTF8_STRING", .bytes(text)), ("x-kde-passwordManagerHint", .bytes(Array("secret".utf8)))]))
+    #expect(stage.bridge.status.first?.isSensitive == true)
+    stage.wait(milliseconds: 59_999)
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING", "x-kde-passwordManagerHint"])
+    stage.wait(milliseconds: 1)
+    #expect(stage.list(by: Apps.browser) == [])
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.audit.last?.kind == .expire)
+    #expect(stage.effects.contains(.reassert(selection: stage.atoms.clipboard, time: stage.ownerTime)))
+  }
+
+  /// A hand-over at exit is answered at once when the content is ours, else when its capture ends (K06 B059, B061).
+  @Test func handOver() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    let held = stage.request("SAVE_TARGETS", by: Apps.ledger, selection: stage.atoms.clipboardManager)
+    #expect(stage.stored[held] == .null)
+    #expect(stage.notified.last?.property == held.property)
+
+    stage.copy(.init(0x50_0001, Apps.report, [("UTF8_STRING", .chunks([[1], []]))]))
+    let before = stage.notified.count
+    let waiting = stage.request("SAVE_TARGETS", by: Apps.report, selection: stage.atoms.clipboardManager)
+    #expect(stage.notified.count == before, "late-notified")
+    stage.storeChunks()
+    stage.storeChunks()
+    #expect(stage.stored[waiting] == .null)
+    #expect(stage.notified.count == before + 1)
+    stage.clear()
+    stage.request("SAVE_TARGETS", by: Apps.report, selection: stage.atoms.clipboardManager)
+    #expect(stage.notified.last?.property == Atom.none, "nothing to save")
+  }
+}

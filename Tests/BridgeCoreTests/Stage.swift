@@ -1,0 +1,293 @@
+import BridgeCore
+import Policy
+import Selection
+
+/// A pretended X server with an owner's script: runs the core's effects as the shell would and keeps a transcript.
+struct Stage {
+  /// How a pretended owner answers one target.
+  enum Reply {
+    case bytes([UInt8])
+    case typed(String, Int, [UInt8])
+    case chunks([[UInt8]])
+    case refuse
+    case nothingStored
+    case silent
+    case tooLarge
+  }
+
+  /// A pretended owner.
+  struct Owner {
+    var window: Window
+    var subject: Subject
+    var replies: [(String, Reply)]
+    /// What TARGETS is answered with; `nil` lists the replies.
+    var listing: Reply?
+
+    init(_ window: UInt32, _ subject: Subject, _ replies: [(String, Reply)], listing: Reply? = nil) {
+      self.window = Window(window)
+      self.subject = subject
+      self.replies = replies
+      self.listing = listing
+    }
+  }
+
+  /// What a requestor got.
+  struct Received: Equatable {
+    var type: String
+    var format: Int
+    var bytes: [UInt8]
+  }
+
+  var bridge: Bridge
+  let atoms: KnownAtoms
+  private(set) var names: [String: NamedAtom]
+  var now = MonotonicTime(nanoseconds: 1_000_000_000)
+  var serverTime = ServerTime(5_000)
+  /// Owner of CLIPBOARD as the pretended server sees it; the daemon's own window is 1.
+  var owner = Window.none
+  var ownerTime = ServerTime(0)
+  var sources: [Window: Owner] = [:]
+  /// Makes the next claim fail, as if a newer copy had come first.
+  var supersedesNextClaim = false
+  /// Pair lists of MULTIPLE requests by property.
+  var pairLists: [Atom: [AtomPair]] = [:]
+
+  private(set) var effects: [Effect] = []
+  private(set) var audit: [AuditRecord] = []
+  private(set) var notified: [(request: ConversionRequest, property: Atom)] = []
+  private(set) var stored: [TransferKey: MetadataValue] = [:]
+  private(set) var content: [TransferKey: [UInt8]] = [:]
+  private(set) var contentType: [TransferKey: (Atom, Int)] = [:]
+  private(set) var ended: Set<TransferKey> = []
+  private(set) var watched: Set<Window> = []
+  private(set) var asked: [String] = []
+  private var open: [ConversionID: (target: Target, chunks: [[UInt8]]?)] = [:]
+
+  static let daemon = Window(1)
+
+  init(_ policy: PolicySet = .allowEverything) {
+    var names: [String: NamedAtom] = [:]
+    let atoms = KnownAtoms { name in
+      let atom = NamedAtom(Atom(UInt32(200 + names.count)), name)
+      names[name] = atom
+      return atom
+    }
+    self.names = names
+    self.atoms = atoms
+    bridge = Bridge(atoms: atoms, policy: policy)
+  }
+
+  mutating func atom(_ name: String) -> NamedAtom {
+    if let known = names[name] { return known }
+    let atom = NamedAtom(Atom(UInt32(200 + names.count)), name)
+    names[name] = atom
+    return atom
+  }
+
+  func name(of atom: Atom) -> String { names.values.first { $0.atom == atom }?.name ?? "?\(atom.id)" }
+
+  // MARK: what happens
+
+  /// `source` takes CLIPBOARD, and everything that follows at once does.
+  mutating func copy(_ source: Owner, cause: OwnerChangeCause = .set) {
+    serverTime.milliseconds &+= 1
+    (owner, ownerTime) = (source.window, serverTime)
+    sources[source.window] = source
+    feed(
+      .ownerChanged(
+        OwnerChange(selection: atoms.clipboard, owner: source.window, cause: cause, selectionTime: serverTime)),
+      source.subject)
+  }
+
+  /// CLIPBOARD loses its owner.
+  mutating func clear(_ cause: OwnerChangeCause = .set) {
+    serverTime.milliseconds &+= 1
+    owner = .none
+    feed(
+      .ownerChanged(
+        OwnerChange(selection: atoms.clipboard, owner: .none, cause: cause, selectionTime: serverTime)), nil)
+  }
+
+  /// Asks for a conversion; the property is named after the target unless told otherwise.
+  @discardableResult
+  mutating func request(
+    _ target: String, by subject: Subject, window: UInt32 = 0x60_0001, property: String? = nil,
+    selection: NamedAtom? = nil
+  ) -> TransferKey {
+    let property = atom(property ?? "P_\(target)").atom
+    let key = TransferKey(window: Window(window), property: property)
+    (stored[key], content[key], contentType[key]) = (nil, nil, nil)
+    ended.remove(key)
+    feed(
+      .conversionRequested(
+        ConversionRequest(
+          requestor: Window(window), selection: selection ?? atoms.clipboard, target: atom(target), property: property,
+          time: serverTime)),
+      subject)
+    return key
+  }
+
+  /// Pastes as a well-behaved app does: takes every chunk. `nil` when refused.
+  mutating func paste(_ target: String, by subject: Subject, window: UInt32 = 0x60_0001) -> Received? {
+    let key = request(target, by: subject, window: window)
+    guard notified.last?.property == key.property else { return nil }
+    if case .replacement(let type, let bytes)? = stored[key] {
+      return Received(type: name(of: type), format: 8, bytes: bytes)
+    }
+    if case .incremental? = stored[key] {
+      while !ended.contains(key) { feed(.propertyDeleted(window: key.window, property: key.property), nil) }
+    }
+    guard let bytes = content[key], let (type, format) = contentType[key] else { return nil }
+    return Received(type: name(of: type), format: format, bytes: bytes)
+  }
+
+  /// Asks for TARGETS and gives the content targets listed.
+  mutating func list(by subject: Subject) -> [String]? {
+    let key = request("TARGETS", by: subject)
+    guard notified.last?.property == key.property, case .targets(let list)? = stored[key] else { return nil }
+    return list.map(name(of:)).filter { !TargetList.metadata.contains($0) }
+  }
+
+  /// Lets time pass and hands in every deadline that comes.
+  mutating func wait(milliseconds: Int) {
+    let end = now.advanced(byMilliseconds: milliseconds)
+    while let due = bridge.nextDeadline, due <= end {
+      now = max(now, due)
+      feed(.deadlineReached, nil)
+    }
+    now = end
+  }
+
+  mutating func replacePolicy(_ policy: PolicySet) {
+    run(bridge.replacePolicy(policy, at: now))
+  }
+
+  mutating func feed(_ event: SelectionEvent, _ subject: Subject?) {
+    run(bridge.handle(event, from: subject, at: now))
+  }
+
+  // MARK: the pretended shell
+
+  private mutating func run(_ effects: [Effect]) {
+    var outcomes: [SelectionEvent] = []
+    for effect in effects {
+      self.effects.append(effect)
+      outcomes += carryOut(effect)
+    }
+    for outcome in outcomes { feed(outcome, nil) }
+  }
+
+  private mutating func carryOut(_ effect: Effect) -> [SelectionEvent] {
+    switch effect {
+    case .convert(let id, let selection, let target, _):
+      guard selection == atoms.clipboard else { return [] }
+      asked.append(target.name)
+      open[id] = (target, nil)
+      return answer(id, target)
+    case .readAnswer(let id, let limit): return [.answerRead(id, value(of: id, limit: limit))]
+    case .endConversion(let id, _):
+      open[id] = nil
+      return []
+    case .claim(let selection, let time, let expecting):
+      guard !supersedesNextClaim, owner == expecting, !ownerTime.isLater(than: time) else {
+        supersedesNextClaim = false
+        return [.claimSettled(selection: selection, .superseded)]
+      }
+      (owner, ownerTime) = (Self.daemon, time)
+      return [.claimSettled(selection: selection, .held)]
+    case .reassert: return []
+    case .readPairs(let request): return [.pairsRead(request, pairLists[request.property])]
+    case .store(let store):
+      let key = TransferKey(window: store.window, property: store.property)
+      contentType[key] = (store.type, store.format)
+      if let chunk = store.chunk {
+        store.payload.withChunk(chunk) { content[key, default: []].append(contentsOf: $0) }
+      } else {
+        content[key, default: []] += []
+        ended.insert(key)
+      }
+      return []
+    case .storeMetadata(let window, let property, let value):
+      stored[TransferKey(window: window, property: property)] = value
+      return []
+    case .notify(let request, let property):
+      notified.append((request, property))
+      return []
+    case .watch(let window):
+      watched.insert(window)
+      return []
+    case .unwatch(let window):
+      watched.remove(window)
+      return []
+    case .audit(let record):
+      audit.append(record)
+      return []
+    }
+  }
+
+  private func reply(to target: Target) -> Reply {
+    guard let source = sources[owner] else { return .silent }
+    if target == atoms.targets {
+      return source.listing ?? .typed("ATOM", 32, [])
+    }
+    return source.replies.first { $0.0 == target.name }?.1 ?? .refuse
+  }
+
+  private func answer(_ id: ConversionID, _ target: Target) -> [SelectionEvent] {
+    switch reply(to: target) {
+    case .silent: []
+    case .refuse: [.conversionAnswered(id, stored: false)]
+    case .bytes, .typed, .chunks, .nothingStored, .tooLarge: [.conversionAnswered(id, stored: true)]
+    }
+  }
+
+  private mutating func value(of id: ConversionID, limit: Int) -> PropertyValue {
+    guard let (target, chunks) = open[id] else { return .absent }
+    if let chunks {
+      guard let next = chunks.first else { return .absent }
+      open[id]!.chunks = Array(chunks.dropFirst())
+      return .value(type: target, format: 8, payload: Payload(next))
+    }
+    switch reply(to: target) {
+    case .typed where target == atoms.targets:
+      let listed = sources[owner]!.replies.map { atom($0.0) }
+      return .atoms([atoms.targets, atoms.timestamp] + listed)
+    case .bytes(let bytes):
+      return bytes.count > limit
+        ? .tooLarge(bytes: bytes.count) : .value(type: target, format: 8, payload: Payload(bytes))
+    case .typed(let type, let format, let bytes):
+      return .value(type: atom(type), format: format, payload: Payload(bytes))
+    case .chunks(let chunks):
+      open[id]!.chunks = chunks
+      return .incremental(hint: chunks.reduce(0) { $0 + $1.count })
+    case .tooLarge: return .tooLarge(bytes: limit + 1)
+    case .refuse, .nothingStored, .silent: return .absent
+    }
+  }
+
+  /// The owner stores its next chunk of every incremental conversion under way.
+  mutating func storeChunks() {
+    for id in open.keys.sorted(by: { $0.number < $1.number }) where open[id]?.chunks != nil {
+      feed(.chunkStored(id), nil)
+    }
+  }
+
+  /// Whether any conversion of ours is still open.
+  var hasOpenConversions: Bool { !open.isEmpty }
+}
+
+/// Local apps of the scenarios.
+enum Apps {
+  static func local(_ pid: Int32, _ windowClass: String?, _ exe: String) -> Subject {
+    Subject(
+      origin: .local(ProcessIdentity(id: pid, startTime: UInt64(pid) * 10)),
+      windowClass: windowClass.map { Fact($0, .declared) }, executable: Fact(exe, .attested))
+  }
+
+  static let ledger = local(100, "Ledger", "/opt/ledger/bin/ledger")
+  static let ledgerAgain = local(101, "Ledger", "/opt/ledger/bin/ledger")
+  static let report = local(110, "Report", "/opt/ledger/bin/report")
+  static let browser = local(200, "Browser", "/usr/bin/browser")
+  static let vault = local(300, "Vault", "/usr/bin/vault")
+  static let tool = local(400, nil, "/usr/bin/tool")
+}
