@@ -207,7 +207,8 @@ public struct Bridge: Sendable {
     phases.values.allSatisfy { phase in
       switch phase {
       case .unowned, .foreign, .held: true
-      case .capturing, .claiming, .settling: false
+      case .capturing(let capture): capture.isOverdue
+      case .claiming, .settling: false
       }
     }
   }

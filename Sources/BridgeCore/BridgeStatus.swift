@@ -73,7 +73,7 @@ extension Bridge {
         status.source = source
         status.rival = isRival ? source : nil
       case .capturing(let capture):
-        status.state = .capturing
+        status.state = capture.isOverdue ? .foreign : .capturing
         status.source = capture.source
       case .claiming: status.state = .capturing
       case .held(let holding):

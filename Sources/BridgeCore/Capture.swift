@@ -7,7 +7,10 @@ struct Capture: Sendable {
   let source: Subject
   let kind: AuditRecord.Kind
   let selectionTime: ServerTime
-  let startedAt: MonotonicTime
+  var startedAt: MonotonicTime
+  /// The owner didn't answer TARGETS in time and was left in place. Its answer may still come: a program that was busy for
+  /// some seconds goes on, and then it must not stay unguarded.
+  var isOverdue = false
   /// The conversion to TARGETS, until it is answered.
   var listing: ConversionID?
   var list: TargetList?
@@ -147,6 +150,7 @@ extension Bridge {
       let effects = closeConversion(id)
       if capture.listing == id {
         capture.listing = nil
+        if capture.isOverdue { (capture.isOverdue, capture.startedAt) = (false, now) }
         return effects + listed(conversion, capture, at: now)
       }
       capture.pending.remove(id)
@@ -214,6 +218,10 @@ extension Bridge {
     var capture = capture
     var effects = abandonConversions(of: &capture, limit: limit)
     guard !capture.received.isEmpty else {
+      // Time is up before anything came: a restricted source must not stay unguarded, its late answers would leak.
+      guard limit == nil || !policy.isRestricted(capture.source) else {
+        return effects + refuseWhole(capture, on: selection, limit: limit ?? .captureTimeout)
+      }
       return effects + leave(capture, on: selection, limit: limit)
     }
     let judged = judge(capture, on: selection)
@@ -253,17 +261,22 @@ extension Bridge {
     var capture = capture
     let effects = abandonConversions(of: &capture, limit: nil)
     guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: .clipSize) }
+    return effects + refuseWhole(capture, on: selection, limit: .clipSize)
+  }
+
+  /// Holds the selection of a restricted source empty, because a limit kept us from capturing what it would leak.
+  private mutating func refuseWhole(
+    _ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit
+  ) -> [Effect] {
     let request = Request(action: .copy, source: capture.source, selection: policyName(of: selection))
     let reason: Reason =
       if case .decided(let decision) = policy.evaluate(request) { decision.reason } else { .builtInDefault }
     let record = AuditRecord(
       kind: capture.kind, selection: policyName(of: selection), source: capture.source,
-      targets: capture.failed.map(\.target.name), verdict: .deny, reason: reason, outcome: .emptied, limit: .clipSize,
+      targets: capture.failed.map(\.target.name), verdict: .deny, reason: reason, outcome: .emptied, limit: limit,
       notifies: true, isAlwaysWritten: true)
     let holding = Holding(time: capture.selectionTime, contents: .nothing(.denied))
-    return effects
-      + claim(
-        Claim(holding, expecting: capture.owner, saves: capture.saves, records: [record]), on: selection)
+    return claim(Claim(holding, expecting: capture.owner, saves: capture.saves, records: [record]), on: selection)
   }
 
   /// Closes what is still open of a capture and counts it as failed.
@@ -282,7 +295,8 @@ extension Bridge {
   // MARK: deadlines
 
   /// When something of a capture is overdue.
-  func deadline(of capture: Capture) -> MonotonicTime {
+  func deadline(of capture: Capture) -> MonotonicTime? {
+    guard !capture.isOverdue else { return nil }
     let limits = policy.limits
     if capture.listing != nil {
       return capture.startedAt.advanced(byMilliseconds: min(limits.targetsMilliseconds, limits.captureMilliseconds))
@@ -298,8 +312,10 @@ extension Bridge {
     let limits = policy.limits
     if capture.listing != nil {
       var capture = capture
-      let effects = abandonConversions(of: &capture, limit: .targetsTimeout)
-      return effects + leave(capture, on: selection, limit: .targetsTimeout)
+      let effects = leave(capture, on: selection, limit: .targetsTimeout)
+      (capture.isOverdue, capture.saves) = (true, [])
+      phases[selection] = .capturing(capture)
+      return effects
     }
     if now >= capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds) {
       return settle(capture, on: selection, expecting: capture.owner, limit: .captureTimeout, at: now)

@@ -224,7 +224,7 @@ extension Bridge {
       let save = SaveRequest(request: request, property: property)
       switch phases[atoms.clipboard] {
       case .held(let holding) where holding.clip != nil: return confirmSaves([save])
-      case .capturing(var capture):
+      case .capturing(var capture) where !capture.isOverdue:
         capture.saves.append(save)
         phases[atoms.clipboard] = .capturing(capture)
         return []

@@ -72,6 +72,30 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(stage.bridge.nextDeadline == nil, "nothing is waited for any more")
   }
 
+  /// An owner that was only busy answers late: it is guarded from then on.
+  @Test func lateOwnerIsCapturedAfterAll() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))], listing: .silent))
+    stage.wait(milliseconds: 3_000)
+    stage.sources[Window(0x40_0001)]?.listing = nil
+    stage.feed(.conversionAnswered(ConversionID(1), stored: true), nil)
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
+  }
+
+  /// Nothing came before T_cap: an allowed source keeps its selection, a restricted one is held empty.
+  @Test func nothingInTime() {
+    for (policy, isHeld) in [(PolicySet.allowEverything, false), (Policies.financeStays, true)] {
+      var stage = Stage(policy)
+      stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]))
+      stage.wait(milliseconds: 10_000)
+      #expect((stage.owner == Stage.daemon) == isHeld)
+      #expect(stage.audit.last?.limit == .captureTimeout)
+      #expect(stage.audit.last?.outcome == (isHeld ? .emptied : .left))
+      #expect(!stage.hasOpenConversions)
+    }
+  }
+
   /// A slow format ends with T_cap; what arrived is offered (K12 B116).
   @Test func slowTargetIsLeftOut() {
     var stage = Stage()

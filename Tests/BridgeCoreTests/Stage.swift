@@ -1,9 +1,10 @@
 import BridgeCore
 import Policy
 import Selection
+import Testing
 
 /// A pretended X server with an owner's script: runs the core's effects as the shell would and keeps a transcript.
-struct Stage {
+struct Stage: CustomTestStringConvertible {
   /// How a pretended owner answers one target.
   enum Reply {
     case bytes([UInt8])
@@ -64,6 +65,8 @@ struct Stage {
   private var open: [ConversionID: (target: Target, chunks: [[UInt8]]?)] = [:]
 
   static let daemon = Window(1)
+
+  var testDescription: String { "stage with \(bridge.status)" }
 
   init(_ policy: PolicySet = .allowEverything) {
     var names: [String: NamedAtom] = [:]
