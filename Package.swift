@@ -30,6 +30,9 @@ let package = Package(
       swiftSettings: shell,
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
 
+    .executableTarget(
+      name: "PolicyBench", dependencies: ["Policy", "PolicyFile"], path: "Benchmarks/PolicyBench", swiftSettings: strict),
+
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["Selection"], swiftSettings: strict),

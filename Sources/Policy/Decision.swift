@@ -1,5 +1,5 @@
 /// The answer's kind, from the loosest to the strictest; across rulesets the stricter wins.
-public enum Verdict: String, Hashable, Sendable, CaseIterable, Comparable {
+public enum Verdict: String, Hashable, Sendable, CaseIterable, Comparable, CustomStringConvertible {
   /// Kept for everyone; served.
   case allow
   /// Refused now; the person may allow it once.
@@ -8,6 +8,9 @@ public enum Verdict: String, Hashable, Sendable, CaseIterable, Comparable {
   case `private`
   /// Nothing is kept; refused.
   case deny
+
+  /// The word in policies.
+  public var description: String { rawValue }
 
   /// Stricter than: `allow < ask < private < deny`.
   public static func < (lhs: Verdict, rhs: Verdict) -> Bool { lhs.strictness < rhs.strictness }
@@ -86,6 +89,8 @@ public struct Obligations: Hashable, Sendable {
   public var oneShot = false
   /// The board it is mirrored to, and whose members are a private clip's audience.
   public var board: String?
+  /// A private clip's audience is no board but its own app: it has none, or two rulesets name different ones.
+  public var isAppAlone = false
   /// Text delivered for text targets instead of a refusal.
   public var replacement: String?
   /// Whether the person is told; `nil` for the default (refusals and asks are).

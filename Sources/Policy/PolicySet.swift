@@ -1,30 +1,152 @@
 /// The managed and the user ruleset together, compiled: everything that can be asked of a policy.
 public struct PolicySet: Sendable {
-  /// The limits in force.
-  public var limits: Limits { Limits() }
+  /// The ruleset of the vendor's and the administrator's files.
+  public let managed: Ruleset
+  /// The ruleset of the user's files.
+  public let user: Ruleset
+  /// The limits in force: the managed ruleset's, then the user's, then the defaults.
+  public let limits: Limits
+  let rulesets: [CompiledRuleset]
+  let isLocked: Bool
+  let memo = PolicyMemo()
+  private let decides: Bool
+  private let obligationsByRule: [RuleReference: Obligations]
+
   /// Whether no policy file said anything: everything is allowed.
-  public var isEmpty: Bool { true }
+  public var isEmpty: Bool { managed.isEmpty && user.isEmpty && !isLocked }
+  /// How PRIMARY is treated. A user can only tighten what managed files leave at `guard` or say.
+  public var primary: SelectionGuard { stricter(\.primary, default: .guard) }
+  /// How SECONDARY is treated.
+  public var secondary: SelectionGuard { stricter(\.secondary, default: .off) }
+  /// How the root window's CUT_BUFFERs are treated.
+  public var cutBuffers: SelectionGuard { stricter(\.cutBuffers, default: .off) }
+  /// The boards of both rulesets, the managed ones first.
+  public var boards: [BoardPolicy] { managed.boards + user.boards }
 
   /// Allows everything: no policy files at all.
-  public static let allowEverything = PolicySet()
+  public static let allowEverything = PolicySet(managed: Ruleset(), user: Ruleset())
   /// Allows same-app copy and paste only: the policy files can't be read (product.md 3).
-  public static let locked = PolicySet()
+  public static let locked = PolicySet(managed: Ruleset(), user: Ruleset(), isLocked: true)
+
+  /// Compiles two rulesets. A default in the user's is ignored: a user has none.
+  public init(managed: Ruleset, user: Ruleset) {
+    self.init(managed: managed, user: user, isLocked: false)
+  }
+
+  private init(managed: Ruleset, user: Ruleset, isLocked: Bool) {
+    self.managed = managed
+    self.user = user
+    self.isLocked = isLocked
+    let compiled = CompiledRuleset(managed, isManaged: true)
+    rulesets = [compiled, CompiledRuleset(user, outerGroups: compiled.groups, isManaged: false)]
+    decides = !managed.rules.isEmpty || !user.rules.isEmpty || managed.defaultDecision != nil
+    var limits = Limits()
+    for (name, value) in user.limits { limits[keyPath: name.keyPath] = value }
+    for (name, value) in managed.limits { limits[keyPath: name.keyPath] = value }
+    self.limits = limits
+    var obligations: [RuleReference: Obligations] = [:]
+    for rule in managed.rules + user.rules where rule.verdict == .private {
+      obligations[rule.reference] = rule.obligations
+    }
+    obligationsByRule = obligations
+  }
+
+  private func stricter(
+    _ setting: KeyPath<Ruleset, SelectionGuard?>, default builtIn: SelectionGuard
+  ) -> SelectionGuard {
+    let floor = managed[keyPath: setting] ?? (managed.isEmpty ? nil : builtIn)
+    guard let floor else { return user[keyPath: setting] ?? builtIn }
+    return max(floor, user[keyPath: setting] ?? floor)
+  }
 
   /// Decides a request: the first rule that matches within each ruleset, the stricter of the two.
   ///
   /// A paste of an app's own clip is allowed unless a rule that says `same-app: true` decides otherwise.
-  public func evaluate(_ request: Request) -> Evaluation { .needsContent }
+  public func evaluate(_ request: Request) -> Evaluation {
+    let isSameApp = request.isSameApp
+    if isLocked { return .decided(lockedDecision(request, isSameApp: isSameApp)) }
+    guard decides else {
+      return .decided(Decision(verdict: .allow, reason: isSameApp ? .sameApp : .builtInDefault, grants: true))
+    }
+    return memo.use { table in evaluate(request, isSameApp: isSameApp, table: &table) }
+  }
+
+  private func lockedDecision(_ request: Request, isSameApp: Bool) -> Decision {
+    guard request.action == .paste else {
+      var alone = Obligations()
+      alone.isAppAlone = true
+      return Decision(verdict: .private, reason: .locked, obligations: alone, grants: true)
+    }
+    return isSameApp
+      ? Decision(verdict: .allow, reason: .sameApp, grants: true)
+      : Decision(verdict: .deny, reason: .locked, grants: false)
+  }
 
   /// The audience of a clip that `subject` copied under `decision`: for `private` the board the rule names, else the
   /// first board that `subject` is a member of, else the app alone.
-  public func audience(of decision: Decision, copiedBy subject: Subject) -> Audience { .everyone }
+  ///
+  /// `evaluate` has settled which board it is: a board of the user's is never the audience of a managed rule.
+  public func audience(of decision: Decision, copiedBy subject: Subject) -> Audience {
+    guard decision.verdict == .private else { return .everyone }
+    guard !decision.obligations.isAppAlone, let board = decision.obligations.board else { return .app }
+    return .board(board)
+  }
 
   /// Decides whether `destination` may read a clip of `source` kept for `audience`; `nil` when it may, as far as the
   /// audience goes, else the denial with its reason.
+  ///
+  /// The denial carries what the rule of the copy says for the person: message, notices, replacement.
   public func denial(
     byAudience audience: Audience, copiedUnder reason: Reason, from source: Subject, to destination: Subject
-  ) -> Decision? { nil }
+  ) -> Decision? {
+    switch audience {
+    case .everyone: return nil
+    case .board(let board) where isMember(destination, of: board): return nil
+    case .board, .app: if destination.isSameApp(as: source) { return nil }
+    }
+    var obligations = Obligations()
+    if case .rule(let rule) = reason, let ofCopy = obligationsByRule[rule] {
+      obligations.message = ofCopy.message
+      obligations.notify = ofCopy.notify
+      obligations.audit = ofCopy.audit
+      obligations.replacement = ofCopy.replacement
+    }
+    return Decision(verdict: .deny, reason: .outsideAudience(reason), obligations: obligations, grants: false)
+  }
 
-  /// Whether any rule could answer anything but allow for a clip of `subject`: such a source is *restricted*.
-  public func isRestricted(_ subject: Subject) -> Bool { false }
+  /// Whether `subject` is a member of the board of this name; nobody is of a board that no policy defines.
+  public func isMember(_ subject: Subject, of board: String) -> Bool {
+    guard let number = boards.firstIndex(where: { $0.name == board }) else { return false }
+    return profile(of: subject).boards.contains(number)
+  }
+
+  /// The boards that allowed copies of `subject` are also kept on: those with `mirror: true` that it is a member of.
+  public func mirrors(of subject: Subject) -> [BoardPolicy] {
+    guard !managed.boards.isEmpty || !user.boards.isEmpty else { return [] }
+    let boards = boards
+    return profile(of: subject).boards.map { boards[$0] }.filter(\.mirrors)
+  }
+
+  func profile(of subject: Subject) -> SubjectProfile {
+    memo.use { table in table.profile(of: subject, make: makeProfile) }
+  }
+
+  func makeProfile(of subject: Subject) -> SubjectProfile {
+    var managedContext = MatchContext(subject, groups: rulesets[0].groups)
+    var userContext = MatchContext(subject, groups: rulesets[1].groups)
+    var members: [Int] = []
+    for (number, board) in managed.boards.enumerated() where managedContext.holds(board.members) {
+      members.append(number)
+    }
+    for (number, board) in user.boards.enumerated() where userContext.holds(board.members) {
+      members.append(managed.boards.count + number)
+    }
+    return SubjectProfile(
+      managed: rulesets[0].bits(for: &managedContext), user: rulesets[1].bits(for: &userContext), boards: members)
+  }
+}
+
+extension Request {
+  /// Whether it is an app's paste of its own clip.
+  var isSameApp: Bool { action == .paste && (destination?.isSameApp(as: source) ?? false) }
 }

@@ -1,0 +1,243 @@
+/// The parts that an app can play for a rule; each has a set of rules of its own.
+enum Role: Int, CaseIterable {
+  case copies
+  case cuts
+  case isPasted
+  case pastes
+}
+
+/// What of a subject can be looked up instead of tried: a literal class, path or name.
+enum Trigger: Hashable {
+  case windowClass(String)
+  case instance(String)
+  case executable(String)
+  case unit(String)
+  case sandbox(String)
+  case host(String)
+}
+
+/// A ruleset made fast: which rules a subject meets is a set of bits, found by the subject's own facts where a rule
+/// names them literally; a request is decided by the first bit that all the sets have in common.
+struct CompiledRuleset: Sendable {
+  let ruleset: Ruleset
+  let groups: [String: Matcher]
+  let outcomes: [Outcome]
+  /// For each rule a number that it shares with those of equal verdict and obligations.
+  let kinds: [Int]
+  let defaultDecision: DefaultDecision?
+  private let matchers: [Matcher]
+  private let rulesByMatcher: [[[Int32]]]
+  private let unconditional: [RuleBits]
+  private let tried: [Int]
+  private let triggered: [Trigger: [Int]]
+  let namesSelections: Bool
+  let namesTargets: Bool
+  /// Every number of bytes at which some rule's `size` begins or ceases to match, in order.
+  let sizeBounds: [Int]
+  private let targetLists: [[TargetPattern]: [CompiledTarget]]
+
+  var rules: [Rule] { ruleset.rules }
+
+  /// Compiles `ruleset`; its rules may also use `outerGroups`, its own groups hiding those of the same name.
+  init(_ ruleset: Ruleset, outerGroups: [String: Matcher] = [:], isManaged: Bool) {
+    self.ruleset = ruleset
+    defaultDecision = isManaged ? ruleset.defaultDecision : nil
+    var groups = outerGroups
+    for group in ruleset.groups { groups[group.name] = group.matcher }
+    self.groups = groups
+    outcomes = ruleset.rules.map {
+      Outcome(verdict: $0.verdict, reason: .rule($0.reference), obligations: $0.obligations)
+    }
+    var numbers: [Outcome: Int] = [:]
+    kinds = outcomes.map { outcome in
+      let anonymous = Outcome(verdict: outcome.verdict, reason: .builtInDefault, obligations: outcome.obligations)
+      let number = numbers[anonymous] ?? numbers.count
+      numbers[anonymous] = number
+      return number
+    }
+    namesSelections = ruleset.rules.contains { $0.selections != nil }
+    namesTargets = ruleset.rules.contains { $0.targets != nil }
+    sizeBounds = Set(ruleset.rules.flatMap { [$0.size?.over, $0.size?.upTo] }.compactMap(\.self)).sorted()
+    targetLists = Dictionary(ruleset.rules.compactMap(\.targets).map { ($0, $0.map(CompiledTarget.init)) }) { one, _ in
+      one
+    }
+    var index = MatcherIndex(ruleset.rules)
+    index.sort(groups: groups)
+    matchers = index.matchers
+    rulesByMatcher = index.rulesByMatcher
+    unconditional = index.unconditional
+    tried = index.tried
+    triggered = index.triggered
+  }
+
+  /// The rules that `subject` meets, for every role.
+  func bits(for context: inout MatchContext) -> [RuleBits] {
+    var bits = unconditional
+    func add(_ candidates: [Int], _ bits: inout [RuleBits], _ context: inout MatchContext) {
+      for matcher in candidates where context.holds(matchers[matcher]) {
+        for role in Role.allCases {
+          for rule in rulesByMatcher[role.rawValue][matcher] { bits[role.rawValue].insert(Int(rule)) }
+        }
+      }
+    }
+    add(tried, &bits, &context)
+    for trigger in CompiledRuleset.triggers(of: context.subject) {
+      if let candidates = triggered[trigger] { add(candidates, &bits, &context) }
+    }
+    return bits
+  }
+
+  /// The rules that say nothing of selections, or name this one.
+  func bits(forSelection name: String) -> RuleBits {
+    var bits = RuleBits(count: rules.count)
+    for (number, rule) in rules.enumerated() where rule.selections?.contains(name) ?? true { bits.insert(number) }
+    return bits
+  }
+
+  /// The rules that say nothing of targets, or name this one; each distinct list is asked once.
+  func bits(forTarget name: String) -> RuleBits {
+    var bits = RuleBits(count: rules.count)
+    let kind = TargetClass(targetNamed: name)
+    let answers = targetLists.mapValues { list in list.contains { $0.matches(name, of: kind) } }
+    for (number, rule) in rules.enumerated() {
+      if let targets = rule.targets, answers[targets] == false { continue }
+      bits.insert(number)
+    }
+    return bits
+  }
+
+  /// The rules that say nothing of sizes, or mean this one.
+  func bits(forSize size: Int) -> RuleBits {
+    var bits = RuleBits(count: rules.count)
+    for (number, rule) in rules.enumerated() where rule.size?.contains(size) ?? true { bits.insert(number) }
+    return bits
+  }
+
+  /// How many bounds lie below `size`: sizes with equal numbers meet the same rules.
+  func sizeStep(of size: Int) -> Int {
+    var low = 0
+    var high = sizeBounds.count
+    while low < high {
+      let middle = (low + high) / 2
+      if sizeBounds[middle] < size { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private static func triggers(of subject: Subject) -> [Trigger] {
+    var triggers: [Trigger] = []
+    if let fact = subject.windowClass { triggers.append(.windowClass(fact.value)) }
+    if let fact = subject.executable { triggers.append(.executable(fact.value)) }
+    if let fact = subject.unit { triggers.append(.unit(fact.value)) }
+    if let fact = subject.sandbox { triggers.append(.sandbox(fact.value)) }
+    if let fact = subject.instance { triggers.append(.instance(fact.value)) }
+    if let fact = subject.host { triggers.append(.host(fact.value)) }
+    return triggers
+  }
+}
+
+/// A target pattern whose glob has been read.
+private enum CompiledTarget {
+  case kind(TargetClass)
+  case glob(Glob)
+  case other(TargetPattern)
+
+  init(_ pattern: TargetPattern) {
+    switch pattern {
+    case .kind(let kind): self = .kind(kind)
+    case .glob(let text): self = (try? Glob(text)).map { .glob($0) } ?? .other(pattern)
+    case .all: self = .other(pattern)
+    }
+  }
+
+  /// Whether it means the target `name`, which is of class `kind`.
+  func matches(_ name: String, of kind: TargetClass) -> Bool {
+    switch self {
+    case .kind(let wanted): wanted == kind
+    case .glob(let glob): glob.matches(name)
+    case .other(let pattern): pattern.matches(name)
+    }
+  }
+}
+
+/// Numbers the distinct matchers of a ruleset and notes which rules depend on which.
+private struct MatcherIndex {
+  private(set) var matchers: [Matcher] = []
+  private(set) var rulesByMatcher: [[[Int32]]]
+  private(set) var unconditional: [RuleBits]
+  private(set) var tried: [Int] = []
+  private(set) var triggered: [Trigger: [Int]] = [:]
+  private var numbers: [Matcher: Int] = [:]
+
+  init(_ rules: [Rule]) {
+    rulesByMatcher = Role.allCases.map { _ in [] }
+    unconditional = Role.allCases.map { _ in RuleBits(count: rules.count) }
+    for (number, rule) in rules.enumerated() {
+      let actions = rule.decidedActions
+      if actions.contains(.copy) { note(number, .copies, rule.sourceMatcher(for: .copy)) }
+      if actions.contains(.cut) { note(number, .cuts, rule.sourceMatcher(for: .cut)) }
+      if actions.contains(.paste) {
+        note(number, .isPasted, rule.sourceMatcher(for: .paste))
+        note(number, .pastes, rule.destinationMatcher)
+      }
+    }
+  }
+
+  private mutating func note(_ rule: Int, _ role: Role, _ matcher: Matcher?) {
+    guard let matcher, matcher != .any else { return unconditional[role.rawValue].insert(rule) }
+    let number = numbers[matcher] ?? add(matcher)
+    rulesByMatcher[role.rawValue][number].append(Int32(rule))
+  }
+
+  private mutating func add(_ matcher: Matcher) -> Int {
+    let number = matchers.count
+    numbers[matcher] = number
+    matchers.append(matcher)
+    for role in rulesByMatcher.indices { rulesByMatcher[role].append([]) }
+    return number
+  }
+
+  /// Decides for each matcher whether a subject's facts lead to it or it has to be tried.
+  mutating func sort(groups: [String: Matcher]) {
+    var known: [String: Set<Trigger>?] = [:]
+    for (number, matcher) in matchers.enumerated() {
+      guard let triggers = matcher.triggers(groups: groups, known: &known) else {
+        tried.append(number)
+        continue
+      }
+      for trigger in triggers { triggered[trigger, default: []].append(number) }
+    }
+  }
+}
+
+extension Matcher {
+  /// Facts of which a subject must have at least one for the matcher to hold; `nil` when there is no such list.
+  func triggers(
+    groups: [String: Matcher], known: inout [String: Set<Trigger>?]
+  ) -> Set<Trigger>? {
+    switch self {
+    case .windowClass(let glob): return glob.literal.map { [.windowClass($0)] }
+    case .instance(let glob): return glob.literal.map { [.instance($0)] }
+    case .executable(let glob): return glob.literal.map { [.executable($0)] }
+    case .unit(let glob): return glob.literal.map { [.unit($0)] }
+    case .sandbox(let glob): return glob.literal.map { [.sandbox($0)] }
+    case .host(let glob): return glob.literal.map { [.host($0)] }
+    case .any, .unknown, .remote, .not: return nil
+    case .group(let name):
+      if let answer = known[name] { return answer }
+      known[name] = .some(nil)
+      let answer = groups[name]?.triggers(groups: groups, known: &known)
+      known[name] = .some(answer)
+      return answer
+    case .anyOf(let alternatives):
+      var union: Set<Trigger> = []
+      for alternative in alternatives {
+        guard let triggers = alternative.triggers(groups: groups, known: &known) else { return nil }
+        union.formUnion(triggers)
+      }
+      return union
+    case .allOf(let conditions):
+      return conditions.compactMap { $0.triggers(groups: groups, known: &known) }.min { $0.count < $1.count }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+extension RuleReference: CustomStringConvertible {
+  /// `rule `name` at file:line:column`
+  public var description: String { "rule `\(name)` at \(position)" }
+}
+
+extension Reason: CustomStringConvertible {
+  /// One line, the same in the log, the audit trail and explanations.
+  public var description: String {
+    switch self {
+    case .rule(let reference): "\(reference)"
+    case .fileDefault(let position): "the default at \(position)"
+    case .builtInDefault: "no rule that says otherwise"
+    case .sameApp: "an app's right to its own clip"
+    case .outsideAudience(let copy): "the clip's audience, set by \(copy)"
+    case .locked: "the lock: the policy files can't be read"
+    }
+  }
+}
+
+extension Obligations: CustomStringConvertible {
+  /// What is demanded, in the words of the policy files; empty for nothing. Replacement text isn't shown.
+  public var description: String {
+    var words: [String] = []
+    if let targets { words.append("only-targets: \(targets.map(\.description).joined(separator: ", "))") }
+    if plainText { words.append("plain-text") }
+    if let maxSize { words.append("max-size: \(maxSize)") }
+    if let expiresAfterSeconds { words.append("expires: \(expiresAfterSeconds)s") }
+    if oneShot { words.append("one-shot") }
+    if let board { words.append("board: \(board)") }
+    if isAppAlone { words.append("for the app alone") }
+    if replacement != nil { words.append("replace-with") }
+    if let notify { words.append("notify: \(notify)") }
+    if let audit { words.append("audit: \(audit)") }
+    if protect { words.append("protect") }
+    if let message { words.append("message: \(message)") }
+    return words.joined(separator: "; ")
+  }
+}
+
+extension Decision: CustomStringConvertible {
+  /// Verdict, reason and terms in one line.
+  public var description: String {
+    let terms = obligations.description
+    return "\(verdict), by \(reason)" + (terms.isEmpty ? "" : "; on these terms: \(terms)")
+  }
+}
+
+extension Evaluation: CustomStringConvertible {
+  /// The decision in one line, or that it depends on the content.
+  public var description: String {
+    switch self {
+    case .decided(let decision): "\(decision)"
+    case .needsContent: "depends on the content: give target and size"
+    }
+  }
+}
+
+extension Subject {
+  /// The facts as `policy explain` takes them.
+  var summary: String {
+    let facts = [
+      ("class", windowClass), ("instance", instance), ("exe", executable), ("unit", unit), ("sandbox", sandbox),
+      ("host", host),
+    ].compactMap { key, fact in fact.map { "\(key)=\($0.value)" } }
+    if isUnknown { return "unknown" }
+    return ((isRemote ? ["remote"] : []) + (facts.isEmpty ? ["local app without facts"] : facts)).joined(separator: ",")
+  }
+}
+
+extension Request {
+  /// What is asked, in one line.
+  var summary: String {
+    var line = "\(action.rawValue) on \(selection) from \(source.summary)"
+    if action == .paste { line += " to \((destination ?? .unknown).summary)" }
+    if let content { line += ": \(content.target), \(content.size) bytes" + (content.isSensitive ? ", secret" : "") }
+    return line
+  }
+}
+
+extension Rule: CustomStringConvertible {
+  /// Conditions and decision in one line.
+  public var description: String {
+    var words: [String] = []
+    if let from { words.append("from: \(from)") }
+    if let to { words.append("to: \(to)") }
+    if let apps { words.append("apps: \(apps)") }
+    if let actions { words.append("actions: \(actions.map(\.rawValue).sorted().joined(separator: ", "))") }
+    if let selections { words.append("selection: \(selections.joined(separator: ", "))") }
+    if let targets { words.append("targets: \(targets.map(\.description).joined(separator: ", "))") }
+    if let size { words.append("size: \(size)") }
+    if let isSensitive { words.append("sensitive: \(isSensitive)") }
+    if includesSameApp { words.append("same-app: true") }
+    let terms = obligations.description
+    return (words.isEmpty ? "everything" : words.joined(separator: "; ")) + " → \(verdict)"
+      + (terms.isEmpty ? "" : "; \(terms)")
+  }
+}

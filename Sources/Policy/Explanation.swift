@@ -1,0 +1,149 @@
+/// Why a request is decided as it is: every rule that was tried, in order, and what became of it.
+public struct Explanation: Hashable, Sendable {
+  /// What became of one rule.
+  public enum Result: Hashable, Sendable {
+    /// All its conditions hold: it decides, and no later rule is tried.
+    case decides
+    /// It depends on the content, which the request doesn't say; the condition in words.
+    case mayDecide(String)
+    /// The first of its conditions that doesn't hold, in words.
+    case failed(String)
+  }
+
+  /// One rule that was tried.
+  public struct Step: Hashable, Sendable {
+    /// Which one.
+    public var reference: RuleReference
+    /// What it would decide.
+    public var verdict: Verdict
+    /// What became of it.
+    public var result: Result
+  }
+
+  /// What was asked.
+  public var request: Request
+  /// The managed ruleset's rules, up to the one that decides.
+  public var managed: [Step]
+  /// The user ruleset's rules, up to the one that decides.
+  public var user: [Step]
+  /// The answer to this request alone.
+  public var evaluation: Evaluation
+  /// For a paste, the copy that must come before it; else empty.
+  public var before: [Explanation]
+  /// The answer with the copy taken into account; equal to `evaluation` for a copy or cut.
+  public var outcome: Evaluation
+}
+
+extension PolicySet {
+  /// Explains how `request` is decided.
+  public func explain(_ request: Request) -> Explanation {
+    var before: [Explanation] = []
+    if request.action == .paste {
+      var copy = request
+      copy.action = .copy
+      copy.destination = nil
+      before = [explain(copy)]
+    }
+    return Explanation(
+      request: request, managed: steps(of: rulesets[0], for: request), user: steps(of: rulesets[1], for: request),
+      evaluation: evaluate(request), before: before, outcome: outcome(of: request))
+  }
+
+  private func steps(of ruleset: CompiledRuleset, for request: Request) -> [Explanation.Step] {
+    var steps: [Explanation.Step] = []
+    for rule in ruleset.rules {
+      let result = rule.trial(of: request, groups: ruleset.groups)
+      steps.append(Explanation.Step(reference: rule.reference, verdict: rule.verdict, result: result))
+      if result == .decides { break }
+    }
+    return steps
+  }
+}
+
+extension Rule {
+  /// Tries every condition in the order in which they are documented.
+  func trial(of request: Request, groups: [String: Matcher]) -> Explanation.Result {
+    if let failure = failureOfAction(request) { return .failed(failure) }
+    let action = request.action
+    let isPaste = action == .paste
+    let sourceKey = from == nil ? "apps" : "from"
+    if let failure = sourceMatcher(for: action)?.failure(for: request.source, groups: groups) {
+      return .failed("\(sourceKey): \(failure)")
+    }
+    if isPaste, let failure = destinationMatcher?.failure(for: request.destination ?? .unknown, groups: groups) {
+      return .failed("\(to == nil ? "apps" : "to"): \(failure)")
+    }
+    if let selections, !selections.contains(request.selection) {
+      return .failed("selection: is `\(request.selection)`, rule wants \(quoted(selections))")
+    }
+    guard needsContent else { return .decides }
+    guard let content = request.content else { return .mayDecide("depends on the content") }
+    if let failure = failure(of: content) { return .failed(failure) }
+    return .decides
+  }
+
+  private func failureOfAction(_ request: Request) -> String? {
+    guard decidedActions.contains(request.action) else {
+      if let actions, !actions.contains(request.action) {
+        return "actions: is \(request.action.rawValue), rule wants \(quoted(actions.map(\.rawValue).sorted()))"
+      }
+      if to != nil { return "actions: is \(request.action.rawValue), a rule with `to` matches pastes only" }
+      return "actions: is \(request.action.rawValue), `\(verdict)` doesn't apply to it"
+    }
+    if request.isSameApp, !includesSameApp { return "same-app: an app's own clip, rule doesn't say `same-app: true`" }
+    return nil
+  }
+
+  private func failure(of content: ContentFacts) -> String? {
+    if let isSensitive, isSensitive != content.isSensitive {
+      return "sensitive: is \(content.isSensitive), rule wants \(isSensitive)"
+    }
+    if let size, !size.contains(content.size) { return "size: is \(content.size) bytes, rule wants \(size)" }
+    if let targets, !targets.contains(where: { $0.matches(content.target) }) {
+      return "targets: is `\(content.target)`, rule wants \(quoted(targets.map(\.description)))"
+    }
+    return nil
+  }
+}
+
+private func quoted(_ words: [String]) -> String { words.map { "`\($0)`" }.joined(separator: " or ") }
+
+extension SizeRange: CustomStringConvertible {
+  /// `over 64 up to 1024 bytes`
+  public var description: String {
+    let bounds = [over.map { "over \($0)" }, upTo.map { "up to \($0)" }].compactMap(\.self)
+    return bounds.joined(separator: " ") + " bytes"
+  }
+}
+
+extension Explanation: CustomStringConvertible {
+  /// All steps, one a line, and the answer.
+  public var description: String {
+    var lines = before.flatMap { $0.lines + [""] }
+    lines += self.lines
+    if outcome != evaluation { lines += ["outcome: \(outcome)"] }
+    return lines.joined(separator: "\n")
+  }
+
+  private var lines: [String] {
+    var lines = [request.summary]
+    for (title, steps) in [("managed", managed), ("user", user)] {
+      lines.append("  \(title):" + (steps.isEmpty ? " no rules" : ""))
+      lines += steps.map { "    \($0)" }
+    }
+    return lines + ["  decision: \(evaluation)"]
+  }
+}
+
+extension Explanation.Step: CustomStringConvertible {
+  /// `file:line:column `name`: deny, matches`
+  public var description: String {
+    let outcome =
+      switch result {
+      case .decides: "matches"
+      case .mayDecide(let condition): "may match: \(condition)"
+      case .failed(let condition): "doesn't match: \(condition)"
+      }
+    return "\(reference.position): `\(reference.name)` (\(verdict)) \(outcome)"
+  }
+}

@@ -1,0 +1,122 @@
+/// Sizes in bytes between two bounds.
+public struct SizeRange: Hashable, Sendable {
+  /// Matches more bytes than this.
+  public var over: Int?
+  /// Matches this many bytes at most.
+  public var upTo: Int?
+
+  /// Bounds a size from below, above or both.
+  public init(over: Int? = nil, upTo: Int? = nil) {
+    self.over = over
+    self.upTo = upTo
+  }
+
+  /// Whether `size` lies between the bounds.
+  public func contains(_ size: Int) -> Bool {
+    if let over, size <= over { return false }
+    if let upTo, size > upTo { return false }
+    return true
+  }
+
+  func covers(_ other: SizeRange) -> Bool {
+    if let over, (other.over ?? -1) < over { return false }
+    if let upTo, (other.upTo ?? .max) > upTo { return false }
+    return true
+  }
+}
+
+/// One rule: what it matches, what it decides and on which terms.
+public struct Rule: Hashable, Sendable {
+  /// What the decision names.
+  public var reference: RuleReference
+  /// Who copies or cuts, or whose clip is pasted.
+  public var from: Matcher?
+  /// Who pastes; the rule then matches pastes only.
+  public var to: Matcher?
+  /// Who acts: `from` for copy and cut, `to` for paste.
+  public var apps: Matcher?
+  /// Which actions; `nil` for every action that the decision can answer.
+  public var actions: Set<Action>?
+  /// `clipboard`, `primary`, `secondary` or boards; `nil` for all.
+  public var selections: [String]?
+  /// Which targets; `nil` for all.
+  public var targets: [TargetPattern]?
+  /// Which sizes; `nil` for all.
+  public var size: SizeRange?
+  /// Whether the source marked the clip secret; `nil` for both.
+  public var isSensitive: Bool?
+  /// Whether it also decides pastes of an app's own clips.
+  public var includesSameApp = false
+  /// What it decides.
+  public var verdict: Verdict
+  /// On which terms.
+  public var obligations = Obligations()
+
+  /// A rule that matches everything and decides `verdict`.
+  public init(_ reference: RuleReference, verdict: Verdict) {
+    self.reference = reference
+    self.verdict = verdict
+  }
+
+  /// The actions that it can decide: `to` leaves pastes only, `private` has no meaning for a paste, `ask` none for a
+  /// copy or cut.
+  public var decidedActions: Set<Action> {
+    var decided = actions ?? Set(Action.allCases)
+    if to != nil { decided.formIntersection([.paste]) }
+    switch verdict {
+    case .private: decided.remove(.paste)
+    case .ask: decided.formIntersection([.paste])
+    case .allow, .deny: break
+    }
+    return decided
+  }
+
+  /// Whether it can only be judged once the content is known.
+  public var needsContent: Bool { targets != nil || size != nil || isSensitive != nil }
+
+  /// What it demands of the source of an action.
+  func sourceMatcher(for action: Action) -> Matcher? {
+    if action == .paste { return from }
+    guard let from, let apps else { return from ?? apps }
+    return .allOf([from, apps])
+  }
+
+  /// What it demands of who pastes.
+  var destinationMatcher: Matcher? {
+    guard let to, let apps else { return to ?? apps }
+    return .allOf([to, apps])
+  }
+
+  /// Whether what it demands of content is fulfilled.
+  func matches(_ content: ContentFacts) -> Bool {
+    if let isSensitive, isSensitive != content.isSensitive { return false }
+    if let size, !size.contains(content.size) { return false }
+    return targets?.contains { $0.matches(content.target) } ?? true
+  }
+
+  /// Whether it is known that this decides everything that `other`, a later rule of the same ruleset, could decide.
+  public func covers(_ other: Rule, groups: [String: Matcher] = [:]) -> Bool {
+    covers(other, groups, mine: decidedActions, theirs: other.decidedActions)
+  }
+
+  /// The same with the actions at hand, which many comparisons of one rule share.
+  func covers(_ other: Rule, _ groups: [String: Matcher], mine: Set<Action>, theirs: Set<Action>) -> Bool {
+    if let size { guard let their = other.size, size.covers(their) else { return false } }
+    if let isSensitive, isSensitive != other.isSensitive { return false }
+    if let targets {
+      guard let their = other.targets else { return false }
+      guard their.allSatisfy({ their in targets.contains { $0.covers(their) } }) else { return false }
+    }
+    guard mine.isSuperset(of: theirs), !other.includesSameApp || includesSameApp else { return false }
+    if let selections {
+      guard let their = other.selections, Set(selections).isSuperset(of: their) else { return false }
+    }
+    func covers(_ mine: Matcher?, _ theirs: Matcher?) -> Bool {
+      mine?.covers(theirs ?? .any, groups: groups) ?? true
+    }
+    return theirs.allSatisfy { action in
+      covers(sourceMatcher(for: action), other.sourceMatcher(for: action))
+        && (action != .paste || covers(destinationMatcher, other.destinationMatcher))
+    }
+  }
+}

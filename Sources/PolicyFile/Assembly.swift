@@ -1,0 +1,164 @@
+import Policy
+
+/// Puts the files of one side together and judges what no single file shows.
+struct Assembly {
+  let report: Report
+  /// The managed side's names, for the user's files.
+  let outer: Ruleset
+  let outerBoards: [BoardPolicy]
+
+  func ruleset(of files: [FileContent]) -> Ruleset {
+    var ruleset = Ruleset()
+    var limits: [LimitName: LimitSetting] = [:]
+    for file in files {
+      ruleset.files.append(file.path)
+      ruleset.rules += file.rules
+      ruleset.groups += file.groups
+      ruleset.boards += file.boards
+      ruleset.expectations += file.expectations
+      ruleset.primary = stricter(ruleset.primary, file.primary)
+      ruleset.secondary = stricter(ruleset.secondary, file.secondary)
+      ruleset.cutBuffers = stricter(ruleset.cutBuffers, file.cutBuffers)
+      if let found = file.defaultDecision, found.verdict > ruleset.defaultDecision?.verdict ?? .allow
+        || ruleset.defaultDecision == nil
+      {
+        ruleset.defaultDecision = found
+      }
+      for limit in file.limits { add(limit, to: &limits) }
+    }
+    ruleset.limits = limits.mapValues(\.value)
+    compareSizes(limits)
+    rejectDoubles(ruleset)
+    resolveNames(files, ruleset)
+    rejectCycles(ruleset)
+    judgeRules(ruleset, files)
+    return ruleset
+  }
+
+  private func stricter(_ lhs: SelectionGuard?, _ rhs: SelectionGuard?) -> SelectionGuard? {
+    guard let lhs, let rhs else { return lhs ?? rhs }
+    return max(lhs, rhs)
+  }
+
+  // MARK: - Names given twice
+
+  private func add(_ limit: LimitSetting, to limits: inout [LimitName: LimitSetting]) {
+    if let first = limits[limit.name] {
+      report.error(
+        .duplicateName, at: limit.position, "expected `\(limit.name.rawValue)` to be set once, found it again",
+        hint: "it is first set at \(first.position)")
+    } else {
+      limits[limit.name] = limit
+    }
+  }
+
+  private func compareSizes(_ limits: [LimitName: LimitSetting]) {
+    let clip = limits[.maxClip]?.value ?? Limits().clipBytes
+    let total = limits[.maxTotal]?.value ?? Limits().totalBytes
+    guard clip > total, let setting = limits[.maxTotal] ?? limits[.maxClip] else { return }
+    report.error(
+      .outOfRange, at: setting.position,
+      "expected `max-total` of at least `max-clip`, found \(Quantity.shown(bytes: total)) and \(Quantity.shown(bytes: clip))")
+  }
+
+  private func rejectDoubles(_ ruleset: Ruleset) {
+    rejectDoubles("group", ruleset.groups.map { NameUse(name: $0.name, position: $0.position) })
+    let boards = outerBoards + ruleset.boards
+    rejectDoubles("board", boards.map { NameUse(name: $0.name, position: $0.position) })
+    rejectDoubles("rule", ruleset.rules.map { NameUse(name: $0.reference.name, position: $0.reference.position) })
+  }
+
+  /// Rules without a name are called `rule N` in each file, so equal ones of different files are no doubles.
+  private func rejectDoubles(_ what: String, _ uses: [NameUse]) {
+    var first: [String: SourcePosition] = [:]
+    for use in uses {
+      guard let earlier = first[use.name] else {
+        first[use.name] = use.position
+        continue
+      }
+      if what == "rule", use.name.hasPrefix("rule "), earlier.file != use.position.file { continue }
+      report.error(
+        .duplicateName, at: use.position, "expected a \(what) name that is free, found `\(use.name)` again",
+        hint: "it is first used at \(earlier)")
+    }
+  }
+
+  // MARK: - Names that must exist
+
+  private func resolveNames(_ files: [FileContent], _ ruleset: Ruleset) {
+    let groups = Set(ruleset.groups.map(\.name) + outer.groups.map(\.name))
+    let boards = Set(ruleset.boards.map(\.name) + outerBoards.map(\.name))
+    for file in files {
+      for use in file.groupUses where !groups.contains(use.name) {
+        report.error(
+          .unknownGroup, at: use.position, "expected a group, `any`, `remote` or `unknown`, found `\(use.name)`",
+          hint: hint(for: use.name, groups, MatcherReader.words, literally: "class"))
+      }
+      for use in file.boardUses where !boards.contains(use.name) {
+        report.error(
+          .unknownBoard, at: use.position, "expected a board that `boards` defines, found `\(use.name)`",
+          hint: Suggestion.hint(for: use.name, among: boards.sorted() + BoardReader.selections))
+      }
+    }
+  }
+
+  private func hint(for name: String, _ groups: Set<String>, _ words: [String], literally key: String) -> String {
+    if let near = Suggestion.nearest(to: name, among: groups.sorted() + words) { return "did you mean `\(near)`?" }
+    return "write `{\(key): \(name)}` for an app of that \(key)"
+  }
+
+  private func rejectCycles(_ ruleset: Ruleset) {
+    let groups = Dictionary(ruleset.groups.map { ($0.name, $0) }) { first, _ in first }
+    var isClosed: [String: Bool] = [:]
+    /// `false` while a group is open; meeting an open one closes a circle.
+    func visit(_ name: String) -> Bool {
+      guard let group = groups[name] else { return true }
+      if let closed = isClosed[name] { return closed }
+      isClosed[name] = false
+      for inner in group.matcher.groupNames.sorted() where !visit(inner) {
+        isClosed[name] = true
+        report.error(
+          .groupCycle, at: group.position, "expected a group that ends, found `\(name)` inside itself by `\(inner)`")
+        return true
+      }
+      isClosed[name] = true
+      return true
+    }
+    for group in ruleset.groups { _ = visit(group.name) }
+  }
+
+  // MARK: - What rules mean
+
+  private func judgeRules(_ ruleset: Ruleset, _ files: [FileContent]) {
+    var groups = Dictionary(outer.groups.map { ($0.name, $0.matcher) }) { first, _ in first }
+    for group in ruleset.groups { groups[group.name] = group.matcher }
+    for (rule, earlier) in ruleset.coveredRules(outerGroups: groups) {
+      report.error(
+        .covered, at: ruleset.rules[rule].reference.position,
+        "expected a rule that can decide something, found `\(ruleset.rules[rule].reference.name)`",
+        hint: "\(ruleset.rules[earlier].reference) always decides before it")
+    }
+    for rule in ruleset.rules where rule.verdict == .allow { warn(about: rule, groups) }
+    let used = Set(files.flatMap(\.groupUses).map(\.name))
+    for group in ruleset.groups where !used.contains(group.name) {
+      report.warn(.unusedGroup, at: group.position, "group `\(group.name)` is used nowhere")
+    }
+  }
+
+  private func warn(about rule: Rule, _ groups: [String: Matcher]) {
+    for (key, matcher) in [("from", rule.from), ("to", rule.to), ("apps", rule.apps)] {
+      guard let matcher else { continue }
+      if matcher.restsOnDeclaredFacts(groups: groups) {
+        report.warn(
+          .declaredGrant, at: rule.reference.position,
+          "`\(rule.reference.name)` allows what any program can claim to be: `\(key)` rests on a class alone",
+          hint: "add `exe:`")
+      } else if matcher != .any, matcher != .unknown, matcher.matches(.unknown, groups: groups) {
+        report.warn(
+          .unknownGrant, at: rule.reference.position,
+          "`\(rule.reference.name)` allows unknown apps too: `not` in `\(key)` matches them",
+          hint: "name the apps that are meant")
+      }
+    }
+  }
+}

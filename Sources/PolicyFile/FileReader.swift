@@ -1,0 +1,94 @@
+import Policy
+
+/// What one policy file says, before it is put together with others.
+struct FileContent {
+  var path: String
+  var groups: [Group] = []
+  var boards: [BoardPolicy] = []
+  var rules: [Rule] = []
+  var defaultDecision: DefaultDecision?
+  var limits: [LimitSetting] = []
+  var primary: SelectionGuard?
+  var secondary: SelectionGuard?
+  var cutBuffers: SelectionGuard?
+  var expectations: [Expectation] = []
+  var groupUses: [NameUse] = []
+  var boardUses: [NameUse] = []
+}
+
+/// Reads the top level of a policy file.
+struct FileReader {
+  let fields: Fields
+  let isManaged: Bool
+
+  static let keys = [
+    "version", "groups", "boards", "rules", "default", "limits", "primary", "secondary", "cut-buffers", "expect",
+  ]
+
+  /// The content of `file`; parts with errors are left out of it.
+  static func read(_ file: SourceFile, isManaged: Bool, report: Report) -> FileContent? {
+    guard let root = DocumentReader.read(file.bytes, path: file.path, report: report) else { return nil }
+    return FileReader(fields: Fields(report: report), isManaged: isManaged).content(of: root, path: file.path)
+  }
+
+  private func content(of root: Node, path: String) -> FileContent? {
+    guard let entries = fields.mapping(root, in: "a policy file", keys: FileReader.keys) else { return nil }
+    readVersion(entries["version"], at: root.position)
+    var content = FileContent(path: path)
+    let boards = BoardReader(fields: fields)
+    var rules = RuleReader(fields: fields)
+    if let node = entries["groups"] { content.groups = boards.groups(node, &rules.matchers) }
+    if let node = entries["boards"] { content.boards = boards.boards(node, &rules.matchers) }
+    if let node = entries["limits"] { content.limits = boards.limits(node) }
+    for (number, node) in items(entries["rules"], of: "`rules`").enumerated() {
+      if let rule = rules.rule(node, number: number + 1) { content.rules.append(rule) }
+    }
+    content.expectations = items(entries["expect"], of: "`expect`").compactMap(ExpectationReader(fields: fields).row)
+    content.defaultDecision = entries["default"].flatMap(defaultDecision)
+    content.primary = entries["primary"].flatMap { mode($0, "primary") }
+    content.secondary = entries["secondary"].flatMap { mode($0, "secondary") }
+    content.cutBuffers = entries["cut-buffers"].flatMap { mode($0, "cut-buffers") }
+    content.groupUses = rules.matchers.groupUses
+    content.boardUses = rules.boardUses
+    return content
+  }
+
+  private func readVersion(_ node: Node?, at start: SourcePosition) {
+    guard let node else {
+      fields.report.error(.version, at: start, "expected `version: 1`, found no `version`")
+      return
+    }
+    if case .scalar("1", isPlain: true) = node.value { return }
+    fields.report.error(.version, at: node.position, "expected version 1, found \(node.found)")
+  }
+
+  private func items(_ node: Node?, of key: String) -> [Node] {
+    guard let node else { return [] }
+    guard case .sequence(let items) = node.value else {
+      fields.wrongType(node, expected: "a list for \(key)", hint: "begin each entry with `- `")
+      return []
+    }
+    return items
+  }
+
+  private func defaultDecision(_ node: Node) -> DefaultDecision? {
+    guard isManaged else {
+      fields.report.error(
+        .managedOnly, at: node.position, "expected no `default` in a user's file, found one",
+        hint: "write a last rule without conditions")
+      return nil
+    }
+    return fields.word(node, "a decision", of: Verdict.self).map { DefaultDecision($0, position: node.position) }
+  }
+
+  private func mode(_ node: Node, _ key: String) -> SelectionGuard? {
+    guard let mode = fields.word(node, "a mode for `\(key)`", of: SelectionGuard.self) else { return nil }
+    if mode == .own, key != "primary" {
+      fields.report.error(
+        .unknownWord, at: node.position, "expected `off` or `guard` for `\(key)`, found `own`",
+        hint: "only `primary` can be owned")
+      return nil
+    }
+    return mode
+  }
+}

@@ -1,1 +1,0 @@
-// The reader of policy files.

@@ -1,0 +1,167 @@
+import Policy
+
+/// A name used where something of that name must exist.
+struct NameUse: Hashable {
+  var name: String
+  var position: SourcePosition
+}
+
+/// Reads who is meant: words, mappings of facts, lists of alternatives.
+struct MatcherReader {
+  let fields: Fields
+  private(set) var groupUses: [NameUse] = []
+
+  init(fields: Fields) { self.fields = fields }
+
+  static let factKeys = ["class", "instance", "exe", "unit", "sandbox", "host"]
+  static let keys = factKeys + ["remote", "unknown", "not"]
+  static let words = ["any", "remote", "unknown"]
+
+  mutating func matcher(_ node: Node, _ key: String) -> Matcher? {
+    switch node.value {
+    case .scalar:
+      guard let word = fields.line(node, "a group, `any`, `remote` or `unknown` for `\(key)`") else { return nil }
+      return matcher(named: word, at: node.position)
+    case .sequence:
+      let read = fields.list(node, of: "`\(key)`").map { matcher($0, key) }
+      let alternatives = read.compactMap(\.self)
+      guard alternatives.count == read.count, !alternatives.isEmpty else { return nil }
+      return alternatives.count == 1 ? alternatives[0] : .anyOf(alternatives)
+    case .mapping: return conditions(node, key)
+    }
+  }
+
+  private mutating func matcher(named word: String, at position: SourcePosition) -> Matcher {
+    switch word {
+    case "any": return .any
+    case "remote": return .remote
+    case "unknown": return .unknown
+    default:
+      groupUses.append(NameUse(name: word, position: position))
+      return .group(word)
+    }
+  }
+
+  /// The keys of one mapping must all hold.
+  private mutating func conditions(_ node: Node, _ key: String) -> Matcher? {
+    guard let entries = fields.mapping(node, in: "an app in `\(key)`", keys: MatcherReader.keys) else { return nil }
+    guard !entries.isEmpty else {
+      fields.report.error(
+        .emptyList, at: node.position, "expected at least one fact for `\(key)`, found an empty mapping",
+        hint: "write `any` for every app")
+      return nil
+    }
+    var conditions: [Matcher] = []
+    var isComplete = true
+    for fact in MatcherReader.keys {
+      guard let value = entries[fact] else { continue }
+      guard let condition = condition(fact, value) else {
+        isComplete = false
+        continue
+      }
+      conditions.append(condition)
+    }
+    guard isComplete, isPossible(entries, at: node.position) else { return nil }
+    return conditions.count == 1 ? conditions[0] : .allOf(conditions)
+  }
+
+  private mutating func condition(_ fact: String, _ value: Node) -> Matcher? {
+    switch fact {
+    case "not":
+      guard let inner = matcher(value, "not") else { return nil }
+      guard inner != .any else {
+        fields.report.error(.neverMatches, at: value.position, "expected something some app isn't, found not `any`")
+        return nil
+      }
+      return .not(inner)
+    case "remote", "unknown":
+      guard let isSo = fields.boolean(value, fact) else { return nil }
+      let word: Matcher = fact == "remote" ? .remote : .unknown
+      return isSo ? word : .not(word)
+    default:
+      let read = fields.list(value, of: "`\(fact)`").map { pattern(fact, $0) }
+      let alternatives = read.compactMap(\.self)
+      guard alternatives.count == read.count, !alternatives.isEmpty else { return nil }
+      return alternatives.count == 1 ? alternatives[0] : .anyOf(alternatives)
+    }
+  }
+
+  private func pattern(_ fact: String, _ node: Node) -> Matcher? {
+    let style: Glob.Style = fact == "exe" ? .path : .plain
+    guard let text = fields.line(node, "a pattern for `\(fact)`"), let glob = fields.glob(text, style, node) else {
+      return nil
+    }
+    switch fact {
+    case "class": return .windowClass(glob)
+    case "instance": return .instance(glob)
+    case "unit": return .unit(glob)
+    case "sandbox": return .sandbox(glob)
+    case "host": return .host(glob)
+    default:
+      guard let first = text.unicodeScalars.first, "/*?[\\".unicodeScalars.contains(first) else {
+        fields.report.error(
+          .neverMatches, at: node.position, "expected a whole path for `exe`, found `\(text)`",
+          hint: "write `/usr/bin/\(text)`, or `**/\(text)` for any folder")
+        return nil
+      }
+      return .executable(glob)
+    }
+  }
+
+  /// An unknown app has no facts, and a remote one none that this machine attests.
+  private func isPossible(_ entries: [String: Node], at position: SourcePosition) -> Bool {
+    func isTrue(_ key: String) -> Bool {
+      if case .scalar("true", isPlain: true)? = entries[key]?.value { true } else { false }
+    }
+    let excluded =
+      isTrue("unknown")
+      ? ["remote", "class", "instance", "exe", "unit", "sandbox"] : isTrue("remote") ? ["exe", "unit", "sandbox"] : []
+    guard let clash = excluded.first(where: { entries[$0] != nil }) else { return true }
+    let word = isTrue("unknown") ? "unknown" : "remote"
+    fields.report.error(
+      .neverMatches, at: position, "expected what one app can be, found `\(word)` together with `\(clash)`")
+    return false
+  }
+}
+
+extension Fields {
+  func glob(_ text: String, _ style: Glob.Style, _ node: Node) -> Glob? {
+    let flaw: String
+    do throws(Glob.Flaw) {
+      return try Glob(text, style: style)
+    } catch {
+      flaw =
+        switch error {
+        case .empty: "nothing"
+        case .unclosedSet: "`[` without `]`"
+        case .emptyRange: "a range that ends before it begins"
+        case .danglingEscape: "`\\` at the end"
+        case .tooLong: "more than 1024 characters"
+        }
+    }
+    report.error(.badValue, at: node.position, "expected a pattern, found \(flaw) in `\(text)`", hint: "`\\` makes the next character literal")
+    return nil
+  }
+
+  /// Entries of `targets:`: class names or globs.
+  func targets(_ node: Node, _ key: String) -> [TargetPattern]? {
+    var patterns: [TargetPattern] = []
+    for item in list(node, of: "`\(key)`") {
+      guard let text = line(item, "a target or one of `text html rtf image files other` for `\(key)`") else { continue }
+      if let kind = TargetClass(rawValue: text) {
+        patterns.append(.kind(kind))
+      } else if glob(text, .plain, item) != nil {
+        if let near = Suggestion.nearest(to: text, among: TargetClass.allCases.map(\.rawValue)),
+          text.lowercased() == near || text == near + "s" || text + "s" == near
+        {
+          report.error(
+            .unknownWord, at: item.position, "expected a target or a class of targets, found `\(text)`",
+            hint: "did you mean `\(near)`?")
+          continue
+        }
+        patterns.append(.glob(text))
+      }
+    }
+    return patterns.isEmpty ? nil : patterns
+  }
+}

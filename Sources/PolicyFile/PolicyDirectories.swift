@@ -1,0 +1,134 @@
+@preconcurrency import Glibc
+import Policy
+
+/// Where policy files are.
+public struct PolicyDirectories: Hashable, Sendable {
+  /// The vendor's folder, which belongs to the managed side.
+  public var vendor: String?
+  /// The administrator's folder, which belongs to the managed side.
+  public var managed: String?
+  /// The user's folder.
+  public var user: String?
+  /// Files and folders that count as managed, in this order.
+  public var explicit: [String] = []
+
+  /// The folders of an installed system, the user's as `environment` says (`XDG_CONFIG_HOME`, else `HOME`).
+  public init(environment: [String: String]) {
+    vendor = "/usr/share/xpastebridge/policy.d"
+    managed = "/etc/xpastebridge/policy.d"
+    // The base directory specification has relative paths ignored.
+    let configuration =
+      environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+      ?? environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.config" : nil }
+    user = configuration.map { $0 + "/xpastebridge/policy.d" }
+  }
+
+  /// Only what is named: each a file, whatever its name, or a folder. Replaces all other folders.
+  public init(explicit: [String]) { self.explicit = explicit }
+
+  /// The folders given, `nil` for none.
+  public init(vendor: String?, managed: String?, user: String?) {
+    self.vendor = vendor
+    self.managed = managed
+    self.user = user
+  }
+
+  /// Reads all files. Folders that don't exist hold none.
+  public func read() -> PolicyFiles {
+    var files = PolicyFiles()
+    var byName: [String: String] = [:]
+    for folder in [vendor, managed].compactMap(\.self) {
+      for name in files.names(in: folder) { byName[name] = folder }
+    }
+    let vendorNames = Set(vendor.map { PolicyDirectories.listing($0) } ?? [])
+    for name in byName.keys.sorted(by: PolicyDirectories.comesBefore) {
+      guard let folder = byName[name], let file = files.file("\(folder)/\(name)") else { continue }
+      let isMask = file.bytes.isEmpty && folder == managed && vendorNames.contains(name)
+      if !isMask { files.managed.append(file) }
+    }
+    if let user {
+      for name in files.names(in: user) {
+        if let file = files.file("\(user)/\(name)") { files.user.append(file) }
+      }
+    }
+    for path in explicit { files.managed += files.explicit(path) }
+    return files
+  }
+
+  /// Reads all files and makes a policy of them: all of it or nothing.
+  public func load() -> (files: PolicyFiles, result: Result<LoadedPolicy, Diagnostics>) {
+    let files = read()
+    return (files, PolicyLoader.load(managed: files.managed, user: files.user, found: files.errors))
+  }
+
+  /// The C locale's order: byte by byte.
+  static func comesBefore(_ lhs: String, _ rhs: String) -> Bool { lhs.utf8.lexicographicallyPrecedes(rhs.utf8) }
+
+  fileprivate static func listing(_ folder: String) -> [String] {
+    ((try? SystemCalls.names(in: folder)) ?? []).filter(isPolicyName)
+  }
+
+  fileprivate static func isPolicyName(_ name: String) -> Bool {
+    !name.hasPrefix(".") && (name.hasSuffix(".yaml") || name.hasSuffix(".json"))
+  }
+}
+
+/// The policy files that were found, and what has to be watched to learn of changes.
+public struct PolicyFiles: Hashable, Sendable {
+  /// Vendor's and administrator's files, in order, masked ones left out.
+  public internal(set) var managed: [SourceFile] = []
+  /// The user's files, in order.
+  public internal(set) var user: [SourceFile] = []
+  /// What couldn't be read.
+  public internal(set) var errors: [Diagnostic] = []
+  /// The folders looked at, whether they exist or not.
+  public internal(set) var watchedDirectories: [String] = []
+  /// The files looked at, whether they could be read or not.
+  public internal(set) var watchedFiles: [String] = []
+
+  fileprivate mutating func names(in folder: String) -> [String] {
+    watchedDirectories.append(folder)
+    do throws(SystemCalls.Failure) {
+      let names = try SystemCalls.names(in: folder)
+      return names.filter(PolicyDirectories.isPolicyName).sorted(by: PolicyDirectories.comesBefore)
+    } catch {
+      // A link to nothing is not the same as nothing: somebody wanted a policy to be there.
+      if error.number == ENOENT, !SystemCalls.exists(folder) { return [] }
+      report(.unreadable, folder, "expected a folder that can be read, found: \(error.reason.lowercased())")
+      return []
+    }
+  }
+
+  fileprivate mutating func explicit(_ path: String) -> [SourceFile] {
+    guard SystemCalls.isDirectory(path) else { return file(path).map { [$0] } ?? [] }
+    return names(in: path).compactMap { file("\(path)/\($0)") }
+  }
+
+  /// The file's bytes. One that changes meanwhile is refused: what was read may be half of the old and half of the new.
+  fileprivate mutating func file(_ path: String) -> SourceFile? {
+    watchedFiles.append(path)
+    do throws(SystemCalls.Failure) {
+      let descriptor = try SystemCalls.open(path)
+      defer { SystemCalls.close(descriptor) }
+      let before = try SystemCalls.fstat(descriptor)
+      guard before.isRegular else {
+        report(.notRegular, path, "expected a regular file, found something else")
+        return nil
+      }
+      let bytes = try SystemCalls.read(descriptor, upTo: DocumentLimits.bytes + 1)
+      let after = try SystemCalls.fstat(descriptor)
+      guard before == after, bytes.count > DocumentLimits.bytes || bytes.count == after.bytes else {
+        report(.changedWhileRead, path, "expected a file at rest, found it changed while being read")
+        return nil
+      }
+      return SourceFile(path: path, bytes: bytes)
+    } catch {
+      report(.unreadable, path, "expected a file that can be read, found: \(error.reason.lowercased())")
+      return nil
+    }
+  }
+
+  private mutating func report(_ kind: Diagnostic.Kind, _ path: String, _ message: String) {
+    errors.append(Diagnostic(kind, at: SourcePosition(file: path, line: 1, column: 1), message))
+  }
+}

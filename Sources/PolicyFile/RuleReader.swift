@@ -1,0 +1,155 @@
+import Policy
+
+/// Reads one entry of `rules:`.
+struct RuleReader {
+  let fields: Fields
+  var matchers: MatcherReader
+  private(set) var boardUses: [NameUse] = []
+
+  init(fields: Fields) {
+    self.fields = fields
+    matchers = MatcherReader(fields: fields)
+  }
+
+  static let conditionKeys = [
+    "name", "from", "to", "apps", "actions", "selection", "targets", "size", "sensitive", "same-app", "decision",
+  ]
+  static let termKeys = [
+    "only-targets", "plain-text", "max-size", "expires", "one-shot", "board", "replace-with", "notify", "audit",
+    "message", "protect",
+  ]
+  private static let narrowing = ["only-targets", "plain-text", "max-size", "expires", "one-shot", "board"]
+
+  mutating func rule(_ node: Node, number: Int) -> Rule? {
+    let keys = RuleReader.conditionKeys + RuleReader.termKeys
+    guard let entries = fields.mapping(node, in: "a rule", keys: keys) else { return nil }
+    let name = entries["name"].flatMap { fields.line($0, "a text for `name`", upTo: 200) } ?? "rule \(number)"
+    guard let decision = entries["decision"] else {
+      fields.report.error(.missingKey, at: node.position, "expected `decision` in a rule, found none")
+      return nil
+    }
+    guard let verdict = fields.word(decision, "a decision", of: Verdict.self) else { return nil }
+    var rule = Rule(RuleReference(name: name, position: node.position), verdict: verdict)
+    readConditions(entries, into: &rule)
+    readTerms(entries, into: &rule)
+    return isConsistent(rule, entries) ? rule : nil
+  }
+
+  private mutating func readConditions(_ entries: [String: Node], into rule: inout Rule) {
+    rule.from = entries["from"].flatMap { matchers.matcher($0, "from") }
+    rule.to = entries["to"].flatMap { matchers.matcher($0, "to") }
+    rule.apps = entries["apps"].flatMap { matchers.matcher($0, "apps") }
+    if let node = entries["actions"] {
+      let words = fields.list(node, of: "`actions`").compactMap { fields.word($0, "an action", of: Action.self) }
+      rule.actions = Set(words)
+    }
+    if let node = entries["selection"] { rule.selections = selections(node) }
+    rule.targets = entries["targets"].flatMap { fields.targets($0, "targets") }
+    rule.size = entries["size"].flatMap(sizes)
+    rule.isSensitive = entries["sensitive"].flatMap { fields.boolean($0, "sensitive") }
+    rule.includesSameApp = entries["same-app"].flatMap { fields.boolean($0, "same-app") } ?? false
+  }
+
+  private mutating func selections(_ node: Node) -> [String] {
+    fields.list(node, of: "`selection`").compactMap { item in
+      guard let name = fields.line(item, "`clipboard`, `primary`, `secondary` or a board for `selection`") else {
+        return nil
+      }
+      if !BoardReader.selections.contains(name) { boardUses.append(NameUse(name: name, position: item.position)) }
+      return name
+    }
+  }
+
+  private func sizes(_ node: Node) -> SizeRange? {
+    guard let entries = fields.mapping(node, in: "`size`", keys: ["over", "up-to"]) else { return nil }
+    guard !entries.isEmpty else {
+      fields.report.error(.emptyList, at: node.position, "expected `over` or `up-to`, found an empty mapping")
+      return nil
+    }
+    let range = SizeRange(
+      over: entries["over"].flatMap { fields.size($0, "over", in: 0...1 << 50) },
+      upTo: entries["up-to"].flatMap { fields.size($0, "up-to", in: 0...1 << 50) })
+    if let over = range.over, let upTo = range.upTo, over >= upTo {
+      fields.report.error(
+        .neverMatches, at: node.position, "expected `over` below `up-to`, found \(over) and \(upTo)")
+      return nil
+    }
+    return range
+  }
+
+  private mutating func readTerms(_ entries: [String: Node], into rule: inout Rule) {
+    var terms = Obligations()
+    terms.targets = entries["only-targets"].flatMap { fields.targets($0, "only-targets") }
+    terms.plainText = entries["plain-text"].flatMap { fields.boolean($0, "plain-text") } ?? false
+    terms.maxSize = entries["max-size"].flatMap { fields.size($0, "max-size", in: 1...1 << 50) }
+    terms.expiresAfterSeconds = entries["expires"].flatMap { fields.seconds($0, "expires") }
+    terms.oneShot = entries["one-shot"].flatMap { fields.boolean($0, "one-shot") } ?? false
+    if let node = entries["board"], let name = fields.line(node, "a board for `board`") {
+      boardUses.append(NameUse(name: name, position: node.position))
+      terms.board = name
+    }
+    terms.replacement = entries["replace-with"].flatMap { fields.text($0, "a text for `replace-with`") }
+    terms.notify = entries["notify"].flatMap { fields.boolean($0, "notify") }
+    terms.audit = entries["audit"].flatMap { fields.boolean($0, "audit") }
+    terms.message = entries["message"].flatMap { fields.line($0, "a text for `message`") }
+    terms.protect = entries["protect"].flatMap { fields.boolean($0, "protect") } ?? false
+    rule.obligations = terms
+  }
+
+  // MARK: - What goes together
+
+  private func isConsistent(_ rule: Rule, _ entries: [String: Node]) -> Bool {
+    let errors = fields.report.errors.count
+    checkParties(rule, entries)
+    checkActions(rule, entries)
+    checkTerms(rule, entries)
+    return fields.report.errors.count == errors
+  }
+
+  private func checkParties(_ rule: Rule, _ entries: [String: Node]) {
+    guard let apps = entries["apps"], let other = ["from", "to"].first(where: { entries[$0] != nil }) else { return }
+    fields.report.error(
+      .conflictingKeys, at: apps.position, "expected `apps` alone, found `\(other)` beside it",
+      hint: "`apps` means `from` for copy and cut and `to` for paste")
+  }
+
+  private func checkActions(_ rule: Rule, _ entries: [String: Node]) {
+    let report = fields.report
+    if let actions = rule.actions, let node = entries["actions"], entries["decision"] != nil {
+      for action in Action.allCases where actions.contains(action) && !rule.decidedActions.contains(action) {
+        let cause = rule.to != nil && action != .paste ? "`to`" : "`\(rule.verdict)`"
+        report.error(
+          .neverMatches, at: node.position, "expected actions that \(cause) can have, found `\(action.rawValue)`",
+          hint: rule.verdict == .private && action == .paste
+            ? "`private` is for copy and cut" : "only a paste has that")
+      }
+    } else if rule.verdict == .private, let to = entries["to"] {
+      report.error(
+        .neverMatches, at: to.position, "expected no `to` in a rule that decides `private`, found one",
+        hint: "a paste can't be private; use `from` or `apps`")
+    }
+    if rule.includesSameApp, let node = entries["same-app"], !rule.decidedActions.contains(.paste) {
+      report.error(
+        .neverMatches, at: node.position, "expected a rule about pastes for `same-app`, found one without")
+    }
+  }
+
+  private func checkTerms(_ rule: Rule, _ entries: [String: Node]) {
+    let copies = !rule.decidedActions.isDisjoint(with: [.copy, .cut])
+    for key in RuleReader.termKeys {
+      guard let node = entries[key] else { continue }
+      var cause: String?
+      switch (key, rule.verdict) {
+      case (_, .deny) where RuleReader.narrowing.contains(key), (_, .ask) where RuleReader.narrowing.contains(key):
+        cause = "that lets content move"
+      case ("replace-with", .allow): cause = "that refuses"
+      case ("board", _) where !copies, ("protect", _) where !copies: cause = "about copy or cut"
+      default: break
+      }
+      guard let cause else { continue }
+      fields.report.error(
+        .conflictingKeys, at: node.position, "expected `\(key)` in a rule \(cause), found it with `\(rule.verdict)`",
+        hint: "remove `\(key)`")
+    }
+  }
+}
