@@ -23,7 +23,7 @@ extension Display {
   func claim(_ selection: Atom, for window: Window, time: ServerTime, expecting expected: Window) -> ClaimOutcome {
     xcb.grabServer()
     let owner = selectionOwner(selection)
-    guard owner == expected, !isLost, !isOwnerChangeWaiting(selection) else {
+    guard owner == expected, !isLost, !hasOwnerChange(of: selection) else {
       xcb.ungrabServer()
       xcb.flush()
       return .superseded
@@ -35,14 +35,6 @@ extension Display {
     let holder = Window(xcb.reply(to: settled)?.word(at: 8) ?? 0)
     xcb.flush()
     return holder == window ? .held : .superseded
-  }
-
-  private func isOwnerChangeWaiting(_ selection: Atom) -> Bool {
-    isWaiting { event in
-      guard case .ownerChanged(selection, let owner, _, _) = event else { return false }
-      // Our own claims are no news.
-      return owner == .none || !isOurs(owner)
-    }
   }
 
   /// The server's time now, by a change of a property of our own window (ICCCM 2.1); `.current` when the server is
@@ -63,7 +55,9 @@ extension Display {
 
   /// What the owner of `selection` says about the time it took it, asked by the TIMESTAMP target; `nil` when it doesn't
   /// say within `milliseconds`. For a selection that was owned before we came.
-  func ownershipTime(of selection: Atom, conversion: ConversionID, withinMilliseconds milliseconds: Int) -> ServerTime? {
+  public func ownershipTime(
+    of selection: Atom, conversion: ConversionID, withinMilliseconds milliseconds: Int
+  ) -> ServerTime? {
     convert(conversion, selection: selection, target: atoms.intern("TIMESTAMP").atom, time: serverTime())
     defer { endConversion(conversion, isReusable: false) }
     let window = requestors.window(of: conversion)

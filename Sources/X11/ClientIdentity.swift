@@ -49,6 +49,8 @@ extension Display {
   /// Windows looked at in one step of a search: a client may have thousands, and nobody may stall the daemon with them.
   /// Our choice: some 2 ms.
   static let searchedWindows = 512
+  /// Windows of one client that are described: half a millisecond.
+  public static let describedWindows = 128
   /// How deep the search goes below the root: frame, inner frame, top-level.
   private static let searchDepth = 3
 

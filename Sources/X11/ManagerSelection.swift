@@ -18,13 +18,15 @@ public struct ManagerSelection {
   public let hasLingeringPredecessor: Bool
 
   /// How long a predecessor may take to leave. Our choice: it has to finish no transfer, only to notice.
-  static let predecessorMilliseconds = 5_000
+  public static let predecessorMilliseconds = 5_000
 }
 
 extension Display {
-  /// Acquires `selection` on `screen`'s behalf and announces it, with `window` as owner, or one made for it.
+  /// Acquires `selection` and announces it, with `window` as owner, or one made for it. A predecessor that is replaced
+  /// has `milliseconds` to destroy its window, which says that it is gone.
   public func acquire(
-    _ selection: NamedAtom, for window: Window? = nil, replacing: Bool
+    _ selection: NamedAtom, for window: Window? = nil, replacing: Bool,
+    withinMilliseconds milliseconds: Int = ManagerSelection.predecessorMilliseconds
   ) throws(ManagerSelectionError) -> ManagerSelection {
     let predecessor = selectionOwner(selection.atom)
     guard predecessor == .none || replacing else { throw .owned(by: predecessor) }
@@ -35,7 +37,7 @@ extension Display {
       if predecessor != .none { unwatch(predecessor) }
       throw .lost
     }
-    let lingers = predecessor != .none && !awaitEnd(of: predecessor)
+    let lingers = predecessor != .none && !awaitEnd(of: predecessor, withinMilliseconds: milliseconds)
     announce(selection, holder: holder, time: time)
     return ManagerSelection(selection: selection, window: holder, hasLingeringPredecessor: lingers)
   }
@@ -53,9 +55,9 @@ extension Display {
     synchronize()
   }
 
-  private func awaitEnd(of window: Window) -> Bool {
+  private func awaitEnd(of window: Window, withinMilliseconds milliseconds: Int) -> Bool {
     defer { unwatch(window) }
-    let deadline = MonotonicTime.now.advanced(byMilliseconds: ManagerSelection.predecessorMilliseconds)
+    let deadline = MonotonicTime.now.advanced(byMilliseconds: milliseconds)
     // A window that was gone before it could be watched shows as an error in its place.
     let end = takeEvent(until: deadline) { event in
       switch event {

@@ -92,9 +92,9 @@ extension Display {
   }
 
   private func takeStanding(state: Serial, attributes: Serial) -> ClassedWindow.Standing {
-    let isManaged = xcb.reply(to: state).map { Header($0).type != 0 } ?? false
+    let stateReply = xcb.reply(to: state)
     guard let reply = xcb.reply(to: attributes) else { return .hidden }
-    if isManaged { return .managed }
+    if let stateReply, Header(stateReply).type != 0 { return .managed }
     // GetWindowAttributes' reply: map state at 26 (0 is unmapped), override-redirect at 27.
     guard reply.byte(at: 26) != 0 else { return .hidden }
     return reply.byte(at: 27) != 0 ? .popup : .mapped

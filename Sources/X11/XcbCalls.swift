@@ -226,7 +226,8 @@ struct XcbConnection {
     return withUnsafeBytes(of: &event) { sendEvent(to: destination, mask: mask, bytes: Array($0)) }
   }
 
-  private func sendEvent(to destination: UInt32, mask: UInt32, bytes: [UInt8]) -> Serial {
+  /// SendEvent of an event of at most 32 bytes.
+  func sendEvent(to destination: UInt32, mask: UInt32, bytes: [UInt8]) -> Serial {
     let padded = bytes + [UInt8](repeating: 0, count: 32 - bytes.count)
     return padded.withUnsafeBytes { event in
       Serial(

@@ -88,7 +88,7 @@ nonisolated enum ProcessFile {
   /// Where a symbolic link points.
   static func link(_ directory: Int32, _ name: String) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { path in
-      let count = readlinkat(directory, name, path.baseAddress, path.count)
+      let count = readlinkat(directory, name, path.baseAddress!, path.count)
       guard count > 0 else { return nil }
       return String(decoding: UnsafeRawBufferPointer(path).prefix(count), as: UTF8.self)
     }
