@@ -89,7 +89,8 @@ extension Display {
     // QueryClients' reply: the number of clients at 8, then base and mask of each.
     guard let reply = xcb.reply(to: xcb.resQueryClients()) else { return [] }
     let words = reply.tailWords(Int(reply.word(at: 8)) * 2)
-    return stride(from: 0, to: words.count, by: 2).map { words[$0] }
+    // Base 0 is the server itself.
+    return stride(from: 0, to: words.count, by: 2).map { words[$0] }.filter { $0 != 0 }
   }
 
   /// The parent of `window` and the parent's class; `nil` when the parent is the root or another client's window.

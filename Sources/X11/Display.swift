@@ -91,8 +91,10 @@ public final class Display {
   /// Ends the connection; the server destroys our windows and thereby gives up our selections.
   public func close() {
     guard !isClosed else { return }
+    // XCloseDisplay talks to the server, and Xlib complains on stderr when it can't: find out first.
+    synchronize()
+    if isLost { xcb.disconnect() } else { xlib.close() }
     isClosed = true
-    xlib.close()
   }
 
   // MARK: State

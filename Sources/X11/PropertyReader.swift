@@ -49,7 +49,8 @@ struct PropertyReader {
     return header.format == 32 ? reply.tailWords(header.byteCount / 4) : []
   }
 
-  private func incremental(_ header: Header, _ reply: borrowing Reply, window: Window, property: Atom) -> PropertyValue {
+  private func incremental(_ header: Header, _ reply: borrowing Reply, window: Window, property: Atom) -> PropertyValue
+  {
     if header.bytesAfter > 0 {
       // Longer than the one number it should hold. It still has to go: its deletion starts the transfer (ICCCM 2.7.2).
       _ = xcb.deleteProperty(window: window.id, property: property.id)

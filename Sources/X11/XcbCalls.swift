@@ -67,6 +67,8 @@ struct XcbConnection {
   }
   /// xcb_generate_id
   func generateID() -> UInt32 { xcb_generate_id(raw) }
+  /// xcb_disconnect: the connection must not be used afterwards, nor the Xlib display around it.
+  func disconnect() { xcb_disconnect(raw) }
   /// xcb_flush
   func flush() { _ = xcb_flush(raw) }
   /// xcb_prefetch_maximum_request_length: turns BIG-REQUESTS on before the first large request needs it.

@@ -5,10 +5,11 @@ import Testing
 @testable import X11
 
 @Suite(.serialized) struct DisplayTests {
-  @Test(arguments: [
-    (":4", ":4", nil), (":4.0", ":4", 0), (":4.1", ":4", 1), ("unix:4", "unix:4", nil),
-    ("localhost:4.0", "localhost:4", 0), ("tcp/host:10.2", "tcp/host:10", 2), ("[::1]:3", "[::1]:3", nil),
-  ] as [(String, String, Int?)])
+  @Test(
+    arguments: [
+      (":4", ":4", nil), (":4.0", ":4", 0), (":4.1", ":4", 1), ("unix:4", "unix:4", nil),
+      ("localhost:4.0", "localhost:4", 0), ("tcp/host:10.2", "tcp/host:10", 2), ("[::1]:3", "[::1]:3", nil),
+    ] as [(String, String, Int?)])
   func nameIsNormalised(_ text: String, _ name: String, _ screen: Int?) throws {
     let parsed = try #require(DisplayName(text))
     #expect(parsed.description == name)

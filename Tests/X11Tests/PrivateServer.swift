@@ -59,7 +59,10 @@ final class PrivateServer {
   func end() {
     for program in programs + [server] where program.isRunning {
       kill(program.processIdentifier, SIGKILL)
-      program.waitUntilExit()
+    }
+    // Not waitUntilExit: that also waits for what the program itself had started.
+    _ = try? waitFor("the end of the programs", seconds: 2) {
+      (programs + [server]).allSatisfy { !$0.isRunning } ? true : nil
     }
     programs = []
   }

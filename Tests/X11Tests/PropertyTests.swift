@@ -108,7 +108,9 @@ import Testing
   @Test func pairLists() {
     let requestor = peer.makeWindow()
     let words: [UInt32] = [31, 100, 0x1fff_fff0, 101, 4, 102]
-    peer.put(words.flatMap { word in withUnsafeBytes(of: word) { Array($0) } }, type: "ATOM_PAIR", format: 32, in: property, of: requestor)
+    peer.put(
+      words.flatMap { word in withUnsafeBytes(of: word) { Array($0) } }, type: "ATOM_PAIR", format: 32, in: property,
+      of: requestor)
     peer.synchronize()
     let request = ConversionRequest(
       requestor: requestor, selection: display.atoms.intern("CLIPBOARD"), target: display.atoms.intern("MULTIPLE"),

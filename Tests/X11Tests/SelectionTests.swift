@@ -110,7 +110,8 @@ import Testing
         "request", { if case .conversionRequested = $0 { true } else { false } })
     else { return }
     #expect(request.target.name == "UTF8_STRING")
-    peer.store(Payload([104, 105]), chunk: 0, type: target.atom, format: 8, in: request.property, of: request.requestor)
+    peer.store(
+      Payload([104, 105]), chunk: 0, type: target.atom, format: 8, in: request.property, of: request.requestor)
     peer.notify(request, property: request.property)
     peer.synchronize()
     #expect(

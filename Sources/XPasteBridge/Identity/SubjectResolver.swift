@@ -178,13 +178,15 @@ final class SubjectResolver {
   private func searchWindows(base: UInt32, active: Window, processID: Int32?) -> Finding {
     let (topLevels, processIDs) = display.survey()
     let others = Set(processIDs.filter { $0.value == processID && $0.key != base }.keys)
-    for (bases, source) in [(Set([base]), ClientMemory.Source.sameClient), (others, .sameProcess)] where !bases.isEmpty {
+    for (bases, source) in [(Set([base]), ClientMemory.Source.sameClient), (others, .sameProcess)] where !bases.isEmpty
+    {
       let isTheirs = { [display] (window: Window) in bases.contains(display.resourceBase(of: window)) }
       // The active window first, then the topmost: of a client with thousands only the first ones are looked at.
       var windows = Array(topLevels.all.filter(isTheirs).suffix(Display.describedWindows))
       if isTheirs(active) { windows = windows.filter { $0 != active } + [active] }
       var described = display.describe(windows)
-      if !described.contains(where: { $0.pair != nil }) {
+      // A window manager that publishes its list has named all framed windows already.
+      if topLevels.managed.isEmpty, !described.contains(where: { $0.pair != nil }) {
         described += display.describe(display.descend(from: topLevels.rootChildren, findingClients: bases))
       }
       let classed = described.filter { $0.pair != nil }
