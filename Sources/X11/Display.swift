@@ -1,1 +1,232 @@
-// The only module that calls Xlib.
+import Glibc
+import Selection
+
+/// One connection to one X server: its windows of ours, its atoms, the events that wait and the errors that may come.
+///
+/// Once the server is gone every call is harmless: requests go nowhere, replies are absent, ``isLost`` is true.
+public final class Display {
+  /// The display's name without its screen.
+  public let name: DisplayName
+  /// The screen whose root window we use.
+  public let screen: Int
+  /// The screen's root window.
+  public let root: Window
+  /// The window that owns the selections we hold; unmapped.
+  public let ownerWindow: Window
+  /// The atoms seen so far, by name and number.
+  public let atoms: AtomTable
+  /// Which bits of an XID tell one client's resources apart; the others tell the client.
+  public let resourceMask: UInt32
+  /// Events that only the server may make and a client sent nevertheless, since the start.
+  public internal(set) var forgedEventCount = 0
+  /// Errors for requests that nobody expected to fail, since the start: each is a bug of ours.
+  public private(set) var unexpectedErrorCount = 0
+  /// Called with each of them.
+  public var onUnexpectedError: (XError) -> Void = { _ in }
+
+  let xcb: XcbConnection
+  var trap = ErrorTrap()
+  var requestors: RequestorWindows
+  var watchCounts: [Window: Int] = [:]
+  private let xlib: XlibDisplay
+  private let resourceBase: UInt32
+  private let fixesFirstEvent: UInt8
+  private let hasSync: Bool
+  private var waiting: [(event: DisplayEvent, serial: Serial)] = []
+  private var takenCount = 0
+  private var isClosed = false
+
+  /// Connects to the display `name`, or the one in `DISPLAY`.
+  public static func open(_ name: String? = nil) throws(DisplayError) -> Display {
+    guard let text = name ?? getenv("DISPLAY").map({ String(cString: $0) }), !text.isEmpty else {
+      throw .nameMissing
+    }
+    guard let parsed = DisplayName(text) else { throw .nameInvalid(text) }
+    guard let xlib = XlibDisplay(opening: text) else {
+      throw parsed.isLocal && LocalSocket.answers(displayNumber: parsed.number)
+        ? .refused(text, AuthorityFile.problem(for: parsed)) : .unreachable(text)
+    }
+    do {
+      return try Display(name: parsed, text: text, xlib: xlib)
+    } catch {
+      xlib.close()
+      throw error
+    }
+  }
+
+  private init(name: DisplayName, text: String, xlib: XlibDisplay) throws(DisplayError) {
+    let xcb = XcbConnection(raw: xlib.xcb)
+    xcb.prefetchMaximumRequestLength()
+    let queries = [xcb.queryExtension("XFIXES"), xcb.queryExtension("X-Resource"), xcb.queryExtension("SYNC")]
+    // QueryExtension's reply: present at 8, major opcode at 9, first event at 10.
+    let answers = queries.map { serial -> (isPresent: Bool, firstEvent: UInt8) in
+      guard let reply = xcb.reply(to: serial) else { return (false, 0) }
+      return (reply.byte(at: 8) != 0, reply.byte(at: 10))
+    }
+    guard answers[0].isPresent, let fixes = xlib.queryFixesVersion(), fixes.major >= 1 else {
+      throw .extensionMissing(text, extension: "XFIXES", version: "1.0")
+    }
+    guard answers[1].isPresent, let version = xcb.reply(to: xcb.resQueryVersion()),
+      // Major at 8, minor at 10; 1.2 brought QueryClientIds.
+      (version.half(at: 8), version.half(at: 10)) >= (1, 2)
+    else { throw .extensionMissing(text, extension: "X-Resource", version: "1.2") }
+
+    self.name = name
+    self.xlib = xlib
+    self.xcb = xcb
+    fixesFirstEvent = answers[0].firstEvent
+    hasSync = answers[2].isPresent && xlib.initializeSync()
+    screen = Int(xlib.defaultScreen)
+    root = Window(xlib.rootWindow(screen: xlib.defaultScreen))
+    (resourceBase, resourceMask) = xcb.resourceIDs
+    atoms = AtomTable(xcb: xcb)
+    let owner = xcb.generateID()
+    xcb.createInputOnlyWindow(owner, root: root.id, eventMask: EventMask.propertyChange)
+    ownerWindow = Window(owner)
+    requestors = RequestorWindows()
+  }
+
+  isolated deinit { close() }
+
+  /// Ends the connection; the server destroys our windows and thereby gives up our selections.
+  public func close() {
+    guard !isClosed else { return }
+    // XCloseDisplay talks to the server, and Xlib complains on stderr when it can't: find out first.
+    synchronize()
+    if isLost { xcb.disconnect() } else { xlib.close() }
+    isClosed = true
+  }
+
+  // MARK: State
+
+  /// The connection's descriptor, readable when the server has said something; see ``hasWaitingEvents``.
+  public var fileDescriptor: Int32 { xcb.fileDescriptor }
+
+  /// Whether the server is gone.
+  public var isLost: Bool { isClosed || xcb.hasError }
+
+  /// Whether `window` was made by this connection.
+  public func isOurs(_ window: Window) -> Bool { window.id & ~resourceMask == resourceBase }
+
+  /// The XID bits that tell whose window it is. They are given to the next client as soon as one leaves.
+  public func resourceBase(of window: Window) -> UInt32 { window.id & ~resourceMask }
+
+  /// Makes another unmapped window of ours.
+  func makeWindow() -> Window {
+    let id = xcb.generateID()
+    xcb.createInputOnlyWindow(id, root: root.id, eventMask: EventMask.propertyChange)
+    return Window(id)
+  }
+
+  // MARK: Start
+
+  /// Asks for every owner change of `selections`. XFixes tells its listeners in the order in which they asked, so this
+  /// comes before anything else (product.md 5.1).
+  public func selectOwnerChanges(of selections: [Atom]) {
+    for selection in selections { xlib.selectSelectionInput(window: ownerWindow.id, selection: selection.id) }
+    xlib.flush()
+  }
+
+  /// Asks the server to take our requests before those of other clients; `false` when it can't.
+  public func raisePriority() -> Bool {
+    guard hasSync, !isLost else { return false }
+    xlib.setPriority(.max)
+    xlib.flush()
+    return true
+  }
+
+  // MARK: Events
+
+  /// Sends what is buffered.
+  public func flush() { xcb.flush() }
+
+  /// Waits until the server has taken in everything sent so far.
+  public func synchronize() { _ = xcb.reply(to: xcb.getInputFocus()) }
+
+  /// Whether events have been read that nobody has taken yet. The descriptor says nothing about these: a round trip
+  /// brings them along with its reply.
+  public var hasWaitingEvents: Bool {
+    collect(queuedOnly: true)
+    return takenCount < waiting.count
+  }
+
+  /// Takes the next event; `nil` when none has come.
+  ///
+  /// A failed request that was expected to fail comes with its purpose; all other errors are reported and left out.
+  func nextEvent() -> (event: DisplayEvent, purpose: RequestPurpose?)? {
+    while true {
+      if takenCount == waiting.count {
+        waiting.removeAll(keepingCapacity: true)
+        takenCount = 0
+        collect(queuedOnly: false)
+        guard !waiting.isEmpty else { return nil }
+      }
+      let (event, serial) = waiting[takenCount]
+      takenCount += 1
+      if takenCount > 4_096 {
+        waiting.removeFirst(takenCount)
+        takenCount = 0
+      }
+      let purpose: RequestPurpose?
+      if case .failed = event { purpose = trap.purpose(of: serial) } else { purpose = nil }
+      trap.settle(before: serial)
+      switch event {
+      case .failed(let error) where purpose == nil:
+        unexpectedErrorCount += 1
+        onUnexpectedError(error)
+      case .forged: forgedEventCount += 1
+      case .other: break
+      default: return (event, purpose)
+      }
+    }
+  }
+
+  /// Whether an event that `matches` has come and was not taken yet. Looks only at what is read already.
+  func isWaiting(_ matches: (DisplayEvent) -> Bool) -> Bool {
+    collect(queuedOnly: true)
+    return waiting[takenCount...].contains { matches($0.event) }
+  }
+
+  /// Takes the first event that `matches` out of the queue, whatever stands before it; `nil` when none comes until
+  /// `deadline`.
+  func takeEvent(until deadline: MonotonicTime, _ matches: (DisplayEvent) -> Bool) -> DisplayEvent? {
+    xcb.flush()
+    var seen = takenCount
+    while true {
+      collect(queuedOnly: false)
+      while seen < waiting.count {
+        if matches(waiting[seen].event) { return waiting.remove(at: seen).event }
+        seen += 1
+      }
+      let now = MonotonicTime.now
+      guard !isLost, now < deadline else { return nil }
+      var descriptor = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+      let milliseconds = (deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000
+      _ = poll(&descriptor, 1, Int32(clamping: milliseconds))
+    }
+  }
+
+  private func collect(queuedOnly: Bool) {
+    while let next = xcb.pollEvent(
+      queuedOnly: queuedOnly,
+      { raw, serial in (EventDecoder.decode(raw, fixesFirstEvent: fixesFirstEvent), serial) })
+    {
+      waiting.append(next)
+    }
+  }
+}
+
+/// The event masks we use (X protocol, "SETofEVENT").
+nonisolated enum EventMask {
+  static let structureNotify: UInt32 = 1 << 17
+  static let propertyChange: UInt32 = 1 << 22
+}
+
+extension MonotonicTime {
+  /// The time now, by CLOCK_MONOTONIC.
+  public static var now: MonotonicTime {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
+  }
+}

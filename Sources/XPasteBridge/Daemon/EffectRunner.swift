@@ -1,24 +1,270 @@
 import BridgeCore
+import Glibc
 import Policy
 import Selection
 import X11
 
 /// Carries out the core's effects on one display and feeds the outcomes back to it.
 final class EffectRunner {
-  private(set) var bridge: Bridge
+  /// What the daemon is told to do on its display.
+  struct Options {
+    /// The selections that are watched and adopted; CLIPBOARD when empty.
+    var selections: [String] = []
+    /// Whether a predecessor is replaced.
+    var replaces = false
+    /// Whether an unexpected X error ends the program.
+    var treatsErrorsAsFatal = false
+    /// Whether CLIPBOARD_MANAGER is taken.
+    var isClipboardManager = true
+  }
 
-  init(bridge: Bridge) { self.bridge = bridge }
+  private(set) var bridge: Bridge
+  /// The connection.
+  let display: Display
+  /// Who is behind a window.
+  let resolver: SubjectResolver
+  /// Why the daemon has to stop; `nil` while it may run.
+  private(set) var ending: RunnerEnding?
+  /// Who owns CLIPBOARD_MANAGER in our place; `nil` when we do, or nobody needs to.
+  private(set) var rivalClipboardManager: Subject?
+  /// Whether the server puts our requests first.
+  private(set) var hasPriority = false
+
+  private let options: Options
+  private let atoms: KnownAtoms
+  private let watched: [NamedAtom]
+  private let onAudit: (AuditRecord) -> Void
+  private var limits: Limits
+  private var manager: ManagerSelection?
+  private var clipboardManager: ManagerSelection?
+
+  /// How many events are taken in one ``drain()``: a flood must not keep the loop from its other sources. Our choice:
+  /// some 30 ms of the dearest ones.
+  private static let drainedEvents = 512
+  /// How long an owner found at the start may take to say since when.
+  private static let adoptionMilliseconds = 250
+
+  init(
+    display: Display, policy: PolicySet, options: Options = Options(), onAudit: @escaping (AuditRecord) -> Void
+  ) {
+    self.display = display
+    self.options = options
+    self.onAudit = onAudit
+    display.atoms.intern(Self.atomNames)
+    atoms = KnownAtoms { display.atoms.intern($0) }
+    watched = options.selections.isEmpty ? [atoms.clipboard] : display.atoms.intern(options.selections)
+    limits = policy.limits
+    bridge = Bridge(atoms: atoms, policy: policy)
+    resolver = SubjectResolver(display: display)
+    display.onUnexpectedError = { [options] error in
+      if options.treatsErrorsAsFatal { fatalError("unexpected X error: \(error)") }
+    }
+  }
+
+  private static let atomNames = [
+    "CLIPBOARD", "CLIPBOARD_MANAGER", "TARGETS", "TIMESTAMP", "MULTIPLE", "SAVE_TARGETS", "ATOM_PAIR", "INCR", "NULL",
+    "UTF8_STRING", "TEXT", "COMPOUND_TEXT", "text/plain", "text/plain;charset=utf-8", "text/html", "image/png",
+    "MANAGER", "WM_STATE", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_XPASTEBRIDGE_ANSWER", "_XPASTEBRIDGE_TIME",
+  ]
+
+  // MARK: Start and end
+
+  /// Takes up the work: from here on no copy is missed.
+  func start() throws(RunnerError) {
+    display.selectOwnerChanges(of: watched.map(\.atom))
+    hasPriority = display.raisePriority()
+    let name = display.atoms.intern("_XPASTEBRIDGE_S\(display.screen)")
+    manager = try acquire(name)
+    if options.isClipboardManager { acquireClipboardManager() }
+    for (index, selection) in watched.enumerated() { adopt(selection, index: index) }
+    drain()
+  }
+
+  /// Gives everything up, so that a successor may start. Nothing may be called afterwards.
+  func shutDown() {
+    display.giveUpSelections()
+    if let manager { display.resign(manager) }
+    display.close()
+  }
+
+  private func acquire(_ name: NamedAtom) throws(RunnerError) -> ManagerSelection {
+    do throws(ManagerSelectionError) {
+      return try display.acquire(name, replacing: options.replaces)
+    } catch {
+      switch error {
+      case .owned(let owner):
+        throw .alreadyRunning(display: display.name, screen: display.screen, owner: resolver.resolve(owner))
+      case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: display.screen)
+      }
+    }
+  }
+
+  private func acquireClipboardManager() {
+    do throws(ManagerSelectionError) {
+      clipboardManager = try display.acquire(
+        atoms.clipboardManager, for: display.ownerWindow, replacing: options.replaces, withinMilliseconds: 0)
+    } catch {
+      // It stays with whoever has it, or was quicker: the status shows them.
+      rivalClipboardManager = resolver.resolve(display.selectionOwner(atoms.clipboardManager.atom))
+    }
+  }
+
+  /// Hands the core a selection that was owned before we came (product.md 5.10).
+  private func adopt(_ selection: NamedAtom, index: Int) {
+    let owner = display.selectionOwner(selection.atom)
+    guard owner != .none, !display.isOurs(owner), !display.hasOwnerChange(of: selection.atom) else { return }
+    // The core numbers its conversions from below, so these can't meet.
+    let conversion = ConversionID(.max - UInt64(index))
+    let time =
+      display.ownershipTime(
+        of: selection.atom, conversion: conversion, withinMilliseconds: Self.adoptionMilliseconds)
+      ?? display.serverTime()
+    // A change that came meanwhile speaks for itself.
+    guard !display.hasOwnerChange(of: selection.atom) else { return }
+    let change = OwnerChange(selection: selection, owner: owner, cause: .foundAtStart, selectionTime: time)
+    feed(.ownerChanged(change), from: resolver.resolve(owner))
+  }
+
+  // MARK: Events
 
   /// Whether the X server is gone.
-  var isLost: Bool { false }
-  /// When `deadlineReached` has to be called.
-  var nextDeadline: MonotonicTime? { bridge.nextDeadline }
+  var isLost: Bool { display.isLost }
+
+  /// When `deadlineReached` has to be called: at once while events wait that ``drain()`` left for the next round.
+  var nextDeadline: MonotonicTime? {
+    display.hasWaitingEvents ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
+  }
+
   /// Takes in everything that X has for us and flushes; call it before every wait.
-  func drain() {}
+  func drain() {
+    for _ in 0..<Self.drainedEvents {
+      guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
+      else { break }
+      take(event)
+    }
+    display.flush()
+  }
+
   /// Hands the core its deadline.
-  func deadlineReached() {}
+  func deadlineReached() {
+    let now = MonotonicTime.now
+    if let deadline = bridge.nextDeadline, deadline <= now { feed(.deadlineReached, from: nil) }
+    drain()
+  }
+
   /// Puts a new policy in force.
-  func replacePolicy(_ policy: PolicySet) {}
+  func replacePolicy(_ policy: PolicySet) {
+    limits = policy.limits
+    carryOut(bridge.replacePolicy(policy, at: .now))
+    display.flush()
+  }
+
   /// A round trip to the server, then `drain`: what happened before is visible afterwards.
-  func synchronize() {}
+  func synchronize() {
+    display.synchronize()
+    drain()
+  }
+
+  private func take(_ event: IncomingEvent) {
+    switch event {
+    case .selection(.ownerChanged(let change)):
+      feed(.ownerChanged(change), from: change.owner == .none ? nil : resolver.resolve(change.owner))
+    case .selection(.conversionRequested(let request)):
+      feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
+    case .selection(let other): feed(other, from: nil)
+    case .selectionLost(let selection):
+      if selection == manager?.selection.atom {
+        ending = .replaced
+      } else if selection == clipboardManager?.selection.atom {
+        clipboardManager = nil
+        rivalClipboardManager = resolver.resolve(display.selectionOwner(selection))
+      }
+    }
+  }
+
+  // MARK: Effects
+
+  /// Hands `event` to the core, carries out what it wants, and so on with the outcomes until none is left.
+  func feed(_ event: SelectionEvent, from subject: Subject?) {
+    carryOut(bridge.handle(event, from: subject, at: .now))
+  }
+
+  private func carryOut(_ effects: [Effect]) {
+    var outcomes = effects.compactMap { run($0) }
+    var next = 0
+    while next < outcomes.count {
+      outcomes += bridge.handle(outcomes[next], from: nil, at: .now).compactMap { run($0) }
+      next += 1
+    }
+  }
+
+  /// Carries out one effect and returns its outcome, where it has one at once.
+  func run(_ effect: Effect) -> SelectionEvent? {
+    switch effect {
+    case .convert(let conversion, let selection, let target, let time):
+      display.convert(conversion, selection: selection.atom, target: target.atom, time: time)
+    case .readAnswer(let conversion, let limit):
+      return .answerRead(conversion, display.readAnswer(conversion, limit: limit))
+    case .endConversion(let conversion, let isReusable):
+      display.endConversion(conversion, isReusable: isReusable)
+    case .claim(let selection, let time, let expected):
+      return .claimSettled(
+        selection: selection, display.claim(selection.atom, time: time, expecting: expected))
+    case .readPairs(let request):
+      return .pairsRead(request, display.readPairs(of: request, limit: limits.multiplePairs))
+    case .store(let content):
+      display.store(
+        content.payload, chunk: content.chunk, type: content.type, format: content.format, in: content.property,
+        of: content.window)
+    case .storeMetadata(let window, let property, let value):
+      display.store(items(of: value), in: property, of: window)
+    case .notify(let request, let property): display.notify(request, property: property)
+    case .watch(let window): display.watch(window)
+    case .unwatch(let window): display.unwatch(window)
+    case .audit(let record): onAudit(record)
+    }
+    return nil
+  }
+
+  private func items(of value: MetadataValue) -> MetadataItems {
+    switch value {
+    case .targets(let atoms): .atoms(atoms)
+    case .time(let time): .integer(time.milliseconds)
+    case .pairs(let atoms): .atomPairs(atoms)
+    case .incremental(let bytes): .incremental(UInt32(clamping: bytes))
+    case .null: .null
+    }
+  }
+}
+
+/// Why the daemon has to stop.
+enum RunnerEnding: Hashable {
+  /// A successor took our manager selection (`--replace`).
+  case replaced
+}
+
+/// Why the daemon can't take up its work; each describes itself in one line.
+enum RunnerError: Error, CustomStringConvertible {
+  /// Another instance is at work on this display and screen.
+  case alreadyRunning(display: DisplayName, screen: Int, owner: Subject)
+  /// Another instance started at the same moment and was first.
+  case overtaken(display: DisplayName, screen: Int)
+  /// The X server went away.
+  case serverLost
+
+  var description: String {
+    switch self {
+    case .alreadyRunning(let display, let screen, let owner):
+      "display `\(display)`, screen \(screen) is guarded already by \(Self.name(owner)); use --replace to take over"
+    case .overtaken(let display, let screen):
+      "display `\(display)`, screen \(screen): another instance started at the same moment"
+    case .serverLost: "the X server went away"
+    }
+  }
+
+  private static func name(_ subject: Subject) -> String {
+    let path = subject.executable.map { "`\($0.value)`" } ?? "another program"
+    guard case .local(let process) = subject.origin else { return path }
+    return "\(path) (pid \(process.id))"
+  }
 }

@@ -1,0 +1,75 @@
+import Selection
+
+// Taking selections, and the server's time.
+extension Display {
+  /// The owner of `selection`; `.none` when it has none.
+  public func selectionOwner(_ selection: Atom) -> Window {
+    // GetSelectionOwner's reply: the owner at 8.
+    Window(xcb.reply(to: xcb.getSelectionOwner(selection.id))?.word(at: 8) ?? 0)
+  }
+
+  /// Makes ``ownerWindow`` the owner of `selection` as of `time`, if `expected` owns it still and nobody has claimed it
+  /// since: a compare-and-swap.
+  public func claim(_ selection: Atom, time: ServerTime, expecting expected: Window) -> ClaimOutcome {
+    claim(selection, for: ownerWindow, time: time, expecting: expected)
+  }
+
+  /// The same for any window of ours.
+  ///
+  /// The server is grabbed between the look and the claim. Timestamps alone don't order two claims within one
+  /// millisecond: the server ignores only an *older* claim, so ours, with the time of the copy we captured, would
+  /// overwrite a newer copy with the same time. The grab lasts one round trip; while it lasts the queue that came with
+  /// the reply is complete, so a re-claim by the same owner shows there too.
+  func claim(_ selection: Atom, for window: Window, time: ServerTime, expecting expected: Window) -> ClaimOutcome {
+    xcb.grabServer()
+    let owner = selectionOwner(selection)
+    guard owner == expected, !isLost, !hasOwnerChange(of: selection) else {
+      xcb.ungrabServer()
+      xcb.flush()
+      return .superseded
+    }
+    xcb.setSelectionOwner(window.id, selection: selection.id, time: time.milliseconds)
+    // The server ignores a time before the last change or after its own now: ask what came of it, still in the grab.
+    let settled = xcb.getSelectionOwner(selection.id)
+    xcb.ungrabServer()
+    let holder = Window(xcb.reply(to: settled)?.word(at: 8) ?? 0)
+    xcb.flush()
+    return holder == window ? .held : .superseded
+  }
+
+  /// The server's time now, by a change of a property of our own window (ICCCM 2.1); `.current` when the server is
+  /// gone.
+  public func serverTime() -> ServerTime {
+    let property = atoms.intern("_XPASTEBRIDGE_TIME").atom
+    _ = xcb.changeProperty(
+      window: ownerWindow.id, property: property.id, type: AtomNumber.integer, format: 32,
+      bytes: UnsafeRawBufferPointer(start: nil, count: 0), appends: true)
+    // The server answers as soon as it gets to us; another client's grab may hold it up.
+    let event = takeEvent(until: .now.advanced(byMilliseconds: 5_000)) { event in
+      guard case .propertyChanged(ownerWindow, property, _, _) = event else { return false }
+      return true
+    }
+    guard case .propertyChanged(_, _, _, let time)? = event else { return .current }
+    return time
+  }
+
+  /// What the owner of `selection` says about the time it took it, asked by the TIMESTAMP target; `nil` when it doesn't
+  /// say within `milliseconds`. For a selection that was owned before we came.
+  public func ownershipTime(
+    of selection: Atom, conversion: ConversionID, withinMilliseconds milliseconds: Int
+  ) -> ServerTime? {
+    convert(conversion, selection: selection, target: atoms.intern("TIMESTAMP").atom, time: serverTime())
+    defer { endConversion(conversion, isReusable: false) }
+    let window = requestors.window(of: conversion)
+    let answer = takeEvent(until: .now.advanced(byMilliseconds: milliseconds)) { event in
+      guard case .selectionNotify(let requestor, _, _, _) = event else { return false }
+      return requestor == window
+    }
+    guard case .selectionNotify(_, _, _, let property)? = answer, property != .none,
+      case .value(_, 32, let payload) = readAnswer(conversion, limit: 16), payload.count >= 4
+    else { return nil }
+    let time = payload.withChunk(0) { $0.loadUnaligned(as: UInt32.self) }
+    // Wine answers 0, which is no time.
+    return time == 0 ? nil : ServerTime(time)
+  }
+}

@@ -1,0 +1,134 @@
+import Selection
+
+/// A value of metadata, ready to be stored.
+public nonisolated enum MetadataItems: Hashable, Sendable {
+  /// Type ATOM, format 32.
+  case atoms([Atom])
+  /// Type INTEGER, format 32.
+  case integer(UInt32)
+  /// Type ATOM_PAIR, format 32.
+  case atomPairs([Atom])
+  /// Type INCR, format 32: the lower bound of the number of bytes to come.
+  case incremental(UInt32)
+  /// Type NULL, no items.
+  case null
+}
+
+// Everything we do to other clients' windows, and the conversions we ask for.
+extension Display {
+  /// Stores chunk `chunk` of `payload`; `nil` stores no bytes, the end of an incremental transfer (ICCCM 2.7.2).
+  public func store(
+    _ payload: Payload, chunk: Int?, type: Atom, format: Int, in property: Atom, of window: Window
+  ) {
+    // The protocol knows these three alone; a length that isn't whole items loses its last bytes, which no owner could
+    // have given us.
+    let format = format == 16 || format == 32 ? UInt8(format) : 8
+    let serial: Serial
+    if let chunk, chunk < payload.chunkCount {
+      serial = payload.withChunk(chunk) { bytes in
+        xcb.changeProperty(window: window.id, property: property.id, type: type.id, format: format, bytes: bytes)
+      }
+    } else {
+      serial = xcb.changeProperty(
+        window: window.id, property: property.id, type: type.id, format: format,
+        bytes: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+    trap.expect(serial, for: .store(window: window, property: property))
+  }
+
+  /// Stores metadata.
+  public func store(_ items: MetadataItems, in property: Atom, of window: Window) {
+    let type: UInt32
+    let words: [UInt32]
+    switch items {
+    case .atoms(let atoms): (type, words) = (AtomNumber.atom, atoms.map(\.id))
+    case .integer(let number): (type, words) = (AtomNumber.integer, [number])
+    case .atomPairs(let pairs): (type, words) = (atoms.intern("ATOM_PAIR").atom.id, pairs.map(\.id))
+    case .incremental(let bytes): (type, words) = (atoms.intern("INCR").atom.id, [bytes])
+    case .null: (type, words) = (atoms.intern("NULL").atom.id, [])
+    }
+    let serial = words.withUnsafeBytes { bytes in
+      xcb.changeProperty(window: window.id, property: property.id, type: type, format: 32, bytes: bytes)
+    }
+    trap.expect(serial, for: .store(window: window, property: property))
+  }
+
+  /// Answers a request with SelectionNotify; `.none` as property refuses it.
+  public func notify(_ request: ConversionRequest, property: Atom) {
+    let serial = xcb.sendSelectionNotify(
+      requestor: request.requestor.id, selection: request.selection.atom.id, target: request.target.atom.id,
+      property: property.id, time: request.time.milliseconds)
+    trap.expect(serial, for: .reach(window: request.requestor))
+  }
+
+  /// Asks for the deletion of properties of `window` and for its end, until as many calls of ``unwatch(_:)``.
+  public func watch(_ window: Window) {
+    watchCounts[window, default: 0] += 1
+    // Our own windows have their mask already.
+    guard watchCounts[window] == 1, !isOurs(window) else { return }
+    let serial = xcb.selectInput(window.id, eventMask: EventMask.propertyChange | EventMask.structureNotify)
+    trap.expect(serial, for: .reach(window: window))
+  }
+
+  /// Takes one ``watch(_:)`` back.
+  public func unwatch(_ window: Window) {
+    guard let count = watchCounts[window] else { return }
+    watchCounts[window] = count > 1 ? count - 1 : nil
+    guard count == 1, !isOurs(window) else { return }
+    trap.expect(xcb.selectInput(window.id, eventMask: 0), for: .release(window: window))
+  }
+
+  /// Forgets a watched window that is gone.
+  func forget(_ window: Window) { watchCounts[window] = nil }
+
+  /// Windows watched now.
+  public var watchedWindowCount: Int { watchCounts.count }
+
+  // MARK: Conversions of ours
+
+  /// The property on our requestor windows in which owners store their answers.
+  var answerProperty: Atom { atoms.intern("_XPASTEBRIDGE_ANSWER").atom }
+
+  /// Asks the owner of `selection` for `target`, on a window of this conversion's own.
+  public func convert(_ conversion: ConversionID, selection: Atom, target: Atom, time: ServerTime) {
+    let window = requestors.open(conversion, make: makeWindow)
+    xcb.convertSelection(
+      requestor: window.id, selection: selection.id, target: target.id, property: answerProperty.id,
+      time: time.milliseconds)
+  }
+
+  /// Reads and deletes the answer to `conversion`, at most `limit` bytes.
+  public func readAnswer(_ conversion: ConversionID, limit: Int) -> PropertyValue {
+    guard let window = requestors.window(of: conversion) else { return .absent }
+    return PropertyReader(xcb: xcb, atoms: atoms).readAndDelete(
+      window: window, property: answerProperty, limit: limit)
+  }
+
+  /// Ends `conversion`; `isReusable` when nothing can still arrive on its window.
+  public func endConversion(_ conversion: ConversionID, isReusable: Bool) {
+    guard let (window, isKept) = requestors.close(conversion, isReusable: isReusable) else { return }
+    if isKept {
+      // Usually gone already. What is left would be the next conversion's answer.
+      _ = xcb.deleteProperty(window: window.id, property: answerProperty.id)
+    } else {
+      xcb.destroyWindow(window.id)
+    }
+  }
+
+  /// Conversions of ours that are open.
+  public var openConversionCount: Int { requestors.openCount }
+
+  /// The pairs of a MULTIPLE request, at most `limit` of them and one more; `nil` when there is no list.
+  public func readPairs(of request: ConversionRequest, limit: Int) -> [AtomPair]? {
+    // LibreOffice (gen) writes type ATOM where ATOM_PAIR is due, so the format alone decides.
+    let words = PropertyReader(xcb: xcb, atoms: atoms).words(
+      window: request.requestor, property: request.property, limit: (limit + 1) * 2)
+    guard words.count >= 2 else { return nil }
+    let targets = stride(from: 0, to: words.count - 1, by: 2).map { Atom(words[$0]) }
+    let names = Dictionary(atoms.named(targets).map { ($0.atom, $0) }, uniquingKeysWith: { first, _ in first })
+    // A target that doesn't exist keeps its place, so that its pair is refused and not lost.
+    return targets.enumerated().map { index, target in
+      AtomPair(target: names[target] ?? NamedAtom(target, ""), property: Atom(words[index * 2 + 1]))
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Selection
+
+/// What the server tells us, in the core's words where it is the core's business.
+public nonisolated enum IncomingEvent: Hashable, Sendable {
+  /// An event for the core.
+  case selection(SelectionEvent)
+  /// A window of ours lost a selection; for CLIPBOARD and its like ``SelectionEvent/ownerChanged(_:)`` says more, so it
+  /// matters for manager selections alone.
+  case selectionLost(Atom)
+}
+
+extension Display {
+  /// Takes the next event that means something; `nil` when none has come.
+  ///
+  /// - Parameter isServed: whether requests for a selection are the core's to answer; others are refused here.
+  public func nextSelectionEvent(isServed: (NamedAtom) -> Bool) -> IncomingEvent? {
+    while let (event, purpose) = nextEvent() {
+      if let incoming = meaning(of: event, purpose: purpose, isServed: isServed) { return incoming }
+    }
+    return nil
+  }
+
+  /// Whether a change of the owner of `selection`, by another client, has come and was not taken yet.
+  public func hasOwnerChange(of selection: Atom) -> Bool {
+    isWaiting { event in
+      guard case .ownerChanged(selection, let owner, _, _) = event else { return false }
+      // Our own claims are no news.
+      return owner == .none || !isOurs(owner)
+    }
+  }
+
+  private func meaning(
+    of event: DisplayEvent, purpose: RequestPurpose?, isServed: (NamedAtom) -> Bool
+  ) -> IncomingEvent? {
+    switch event {
+    case .ownerChanged(let selection, let owner, let cause, let time):
+      guard owner == .none || !isOurs(owner) else { return nil }
+      return .selection(
+        .ownerChanged(
+          OwnerChange(selection: atoms.named(selection), owner: owner, cause: cause, selectionTime: time)))
+    case .selectionRequest(_, let requestor, let selection, let target, let property, let time):
+      let names = atoms.named([selection, target])
+      guard names.count == 2 else { return nil }
+      return request(
+        ConversionRequest(
+          requestor: requestor, selection: names[0], target: names[1], property: property, time: time),
+        isServed: isServed)
+    case .selectionNotify(let requestor, _, _, let property): return answer(on: requestor, property: property)
+    case .selectionClear(_, let selection): return .selectionLost(selection)
+    case .propertyChanged(let window, let property, let isDeleted, _):
+      return propertyChange(window: window, property: property, isDeleted: isDeleted)
+    case .windowDestroyed(let window): return end(of: window)
+    case .failed(let error): return failure(error, purpose: purpose)
+    case .forged, .other: return nil
+    }
+  }
+
+  private func request(_ request: ConversionRequest, isServed: (NamedAtom) -> Bool) -> IncomingEvent? {
+    // Any client can name any window as requestor. With one of ours we would be told our own answers.
+    guard !isOurs(request.requestor) else {
+      forgedEventCount += 1
+      return nil
+    }
+    guard isServed(request.selection) else {
+      notify(request, property: .none)
+      return nil
+    }
+    return .selection(.conversionRequested(request))
+  }
+
+  private func answer(on window: Window, property: Atom) -> IncomingEvent? {
+    guard let conversion = requestors.conversion(on: window) else { return nil }
+    // Anybody may send one. Only the window tells that it is ours to await, and only our own property is read.
+    return .selection(.conversionAnswered(conversion, stored: property == answerProperty))
+  }
+
+  private func propertyChange(window: Window, property: Atom, isDeleted: Bool) -> IncomingEvent? {
+    if isOurs(window) {
+      guard !isDeleted, property == answerProperty, let conversion = requestors.conversion(on: window) else {
+        return nil
+      }
+      return .selection(.chunkStored(conversion))
+    }
+    guard isDeleted, watchCounts[window] != nil else { return nil }
+    return .selection(.propertyDeleted(window: window, property: property))
+  }
+
+  private func end(of window: Window) -> IncomingEvent? {
+    guard watchCounts[window] != nil else { return nil }
+    forget(window)
+    return .selection(.requestorGone(window))
+  }
+
+  private func failure(_ error: XError, purpose: RequestPurpose?) -> IncomingEvent? {
+    switch purpose {
+    case .store(let window, let property):
+      if error.isBadWindow {
+        forget(window)
+        return .selection(.requestorGone(window))
+      }
+      return .selection(.storeRejected(window: window, property: property))
+    case .reach(let window):
+      forget(window)
+      return .selection(.requestorGone(window))
+    case .release, nil: return nil
+    }
+  }
+}

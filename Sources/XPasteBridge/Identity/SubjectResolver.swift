@@ -1,0 +1,265 @@
+import Glibc
+import Policy
+import Selection
+import X11
+
+/// Finds out who is behind a window (product.md 4).
+///
+/// Windows that own selections and ask for them are mostly hidden and say nothing. So: the process of the window's X
+/// client, as the server saw it connect, asked at every decision, because XIDs go to the next client at once; then the
+/// class, from the window and its ancestors, else from other windows of the client, else from those of the process's
+/// other clients.
+final class SubjectResolver {
+  /// Clients remembered, each with one open descriptor. Our choice: more than take part in selections in a session.
+  private static let capacity = 64
+
+  private let display: Display
+  private var memories: [UInt32: ClientMemory] = [:]
+  private var useCount: UInt64 = 0
+  /// Searches made because no memory answered, for tests and measurements.
+  private(set) var searchCount = 0
+
+  init(display: Display) { self.display = display }
+
+  /// Who is behind `window`, now.
+  func resolve(_ window: Window) -> Subject {
+    let base = display.resourceBase(of: window)
+    // Base 0 is the server itself: the root window is nobody's.
+    guard window != .none, base != 0 else { return .unknown }
+    var question = IdentityQuestion(window)
+    let memory = memories[base]
+    if let memory { extend(&question, by: memory) }
+    let answer = display.answer(question)
+    if let memory, answer.processID == memory.process.identity.id, memory.process.refresh() {
+      if let subject = recall(memory, base: base, window: window, answer: answer) { return subject }
+      return search(window, answer: answer, process: memory.process)
+    }
+    memories[base] = nil
+    guard let id = answer.processID else {
+      return answer.windowExists ? search(window, answer: answer, process: nil) : .unknown
+    }
+    guard let process = process(id) else {
+      // The process that connected has ended, and another holds its connection: nothing in /proc may be believed.
+      return search(window, answer: answer, process: nil, origin: .unknown)
+    }
+    return search(window, answer: answer, process: process)
+  }
+
+  /// All X clients of the display.
+  func clients() -> [ClientDescription] {
+    let (topLevels, processIDs) = display.survey()
+    let byClient = Dictionary(grouping: topLevels.all, by: display.resourceBase(of:))
+    return display.clientBases().map { base in
+      let isOurs = display.isOurs(Window(base))
+      let windows = display.describe(Array((byClient[base] ?? []).suffix(ClientMemory.questions * 4)))
+      let shown = windows.max { $0.standing < $1.standing }
+      let subject: Subject
+      if let shown {
+        subject = resolve(shown.window)
+      } else {
+        // Without a window there is nothing but the process.
+        let known = processIDs[base].flatMap { process($0) }
+        subject = self.subject(known, pair: nil, evidence: .declared, machine: nil, origin: .remote)
+      }
+      return ClientDescription(
+        subject: subject, resourceBase: base, windows: windows, isSelf: isOurs || processIDs[base] == getpid())
+    }
+  }
+
+  // MARK: The short way
+
+  private func extend(_ question: inout IdentityQuestion, by memory: ClientMemory) {
+    if let ancestor = memory.ancestors[question.window], ancestor != .none, ancestor != question.window {
+      question.classesOf = [ancestor]
+    }
+    guard memory.ancestors[question.window] == Window.none else { return }
+    question.classesOf = Array(memory.candidates.prefix(ClientMemory.questions))
+    switch memory.source {
+    case .ownTopLevel, .sameClient: break
+    case .sameProcess: question.processesOf = question.classesOf
+    case .nowhere: question.wantsTopLevels = true
+    }
+  }
+
+  /// The subject, if what was asked again confirms `memory`; `nil` when only a search can tell.
+  private func recall(_ memory: ClientMemory, base: UInt32, window: Window, answer: IdentityAnswer) -> Subject? {
+    let pair: ClassPair
+    if let own = answer.classes[window] {
+      pair = own
+    } else {
+      guard let ancestor = memory.ancestors[window] else { return nil }
+      if ancestor != .none {
+        guard let found = answer.classes[ancestor] else { return nil }
+        pair = found
+      } else if case .nowhere(let topLevels) = memory.source {
+        // The same windows as before, and still none of them has a class.
+        guard topLevels == answer.topLevels, answer.classes.isEmpty else { return nil }
+        touch(base)
+        return subject(memory.process, pair: nil, evidence: .declared, machine: memory.machine)
+      } else {
+        guard let found = confirmedClass(memory, base: base, answer: answer) else { return nil }
+        pair = found
+      }
+    }
+    touch(base)
+    return subject(memory.process, pair: pair, evidence: .declared, machine: memory.machine)
+  }
+
+  private func confirmedClass(_ memory: ClientMemory, base: UInt32, answer: IdentityAnswer) -> ClassPair? {
+    let isOurs = { [display] (window: Window) in
+      // Bases of other clients are confirmed by the process that the server names for them now.
+      display.resourceBase(of: window) == base || answer.processIDs[window] == memory.process.identity.id
+    }
+    let active = answer.activeWindow
+    if active != .none, let found = answer.classes[active], isOurs(active) { return found }
+    // A window that has become active and wasn't a candidate may be this app's, with another class.
+    if active != .none, !memory.candidates.contains(active) {
+      if display.resourceBase(of: active) == base { return nil }
+      if memory.source == .sameProcess, display.answer(IdentityQuestion(active)).processID == answer.processID {
+        return nil
+      }
+    }
+    guard isOurs(memory.window) else { return nil }
+    return answer.classes[memory.window]
+  }
+
+  private func touch(_ base: UInt32) {
+    useCount += 1
+    memories[base]?.lastUse = useCount
+  }
+
+  // MARK: The long way
+
+  private struct Finding {
+    var source: ClientMemory.Source
+    var window = Window.none
+    var pair: ClassPair?
+    var candidates: [Window] = []
+    var machine: String?
+  }
+
+  private func search(
+    _ window: Window, answer: IdentityAnswer, process: ProcessRecord?, origin: Origin = .remote
+  ) -> Subject {
+    searchCount += 1
+    let base = display.resourceBase(of: window)
+    let (ancestor, ancestorPair, isTop) = classedAncestor(of: window, own: answer.classes[window])
+    var finding: Finding
+    if let ancestorPair {
+      finding = Finding(source: .ownTopLevel, window: ancestor, pair: ancestorPair, candidates: [ancestor])
+      finding.machine = display.describe([ancestor]).first?.machine
+    } else {
+      finding = searchWindows(base: base, active: answer.activeWindow, processID: process?.identity.id)
+    }
+    if let process {
+      remember(finding, base: base, window: window, ancestor: ancestor, isTop: isTop, process: process)
+    }
+    if finding.pair == nil, let process, Wine.isWine(process.executable?.value),
+      let pair = display.answer(IdentityQuestion(answer.activeWindow)).classes[answer.activeWindow]
+    {
+      return subject(process, pair: pair, evidence: .inferred, machine: finding.machine, origin: origin)
+    }
+    return subject(process, pair: finding.pair, evidence: .declared, machine: finding.machine, origin: origin)
+  }
+
+  /// The first window with a class from `window` upwards among the same client's, and whether `window` is a top-level.
+  private func classedAncestor(of window: Window, own: ClassPair?) -> (Window, ClassPair?, isTop: Bool) {
+    if let own { return (window, own, false) }
+    var next = window
+    // Our choice: no toolkit nests a window that asks for selections deeper.
+    for depth in 0..<16 {
+      guard let parent = display.parentOfSameClient(next) else { return (.none, nil, depth == 0) }
+      if let pair = display.describe([parent]).first?.pair { return (parent, pair, false) }
+      next = parent
+    }
+    return (.none, nil, false)
+  }
+
+  private func searchWindows(base: UInt32, active: Window, processID: Int32?) -> Finding {
+    let (topLevels, processIDs) = display.survey()
+    let others = Set(processIDs.filter { $0.value == processID && $0.key != base }.keys)
+    for (bases, source) in [(Set([base]), ClientMemory.Source.sameClient), (others, .sameProcess)] where !bases.isEmpty
+    {
+      let isTheirs = { [display] (window: Window) in bases.contains(display.resourceBase(of: window)) }
+      // The active window first, then the topmost: of a client with thousands only the first ones are looked at.
+      var windows = Array(topLevels.all.filter(isTheirs).suffix(Display.describedWindows))
+      if isTheirs(active) { windows = windows.filter { $0 != active } + [active] }
+      var described = display.describe(windows)
+      // A window manager that publishes its list has named all framed windows already.
+      if topLevels.managed.isEmpty, !described.contains(where: { $0.pair != nil }) {
+        described += display.describe(display.descend(from: topLevels.rootChildren, findingClients: bases))
+      }
+      let classed = described.filter { $0.pair != nil }
+      let best = classed.first { $0.window == active } ?? Self.likeliest(classed)
+      guard let best else { continue }
+      let candidates = [best] + classed.filter { $0.window != best.window }.sorted { $0.standing > $1.standing }
+      return Finding(
+        source: source, window: best.window, pair: best.pair, candidates: candidates.map(\.window),
+        machine: best.machine ?? classed.lazy.compactMap(\.machine).first)
+    }
+    let mine = others.union([base])
+    let candidates = topLevels.all.filter { mine.contains(display.resourceBase(of: $0)) }
+    return Finding(source: .nowhere(topLevels), candidates: candidates)
+  }
+
+  /// The window that most likely stands for the app: managed before mapped before hidden, the oldest of several.
+  private static func likeliest(_ windows: [ClassedWindow]) -> ClassedWindow? {
+    windows.min { ($1.standing, $0.window.id) < ($0.standing, $1.window.id) }
+  }
+
+  private func remember(
+    _ finding: Finding, base: UInt32, window: Window, ancestor: Window, isTop: Bool, process: ProcessRecord
+  ) {
+    var memory =
+      memories[base]
+      ?? ClientMemory(
+        process: process, source: finding.source, window: finding.window, candidates: [], machine: nil,
+        ancestors: [:], lastUse: 0)
+    if memory.ancestors.count >= ClientMemory.questions { memory.ancestors = [:] }
+    memory.machine = finding.machine ?? memory.machine
+    switch finding.source {
+    case .ownTopLevel: memory.ancestors[window] = ancestor
+    case .sameClient, .sameProcess, .nowhere:
+      // "No ancestor has a class" is remembered of top-levels alone: an ancestor could get one later.
+      memory.ancestors[window] = isTop ? Window.none : nil
+      memory.source = finding.source
+      memory.window = finding.window
+      memory.candidates = finding.candidates
+      if case .nowhere = finding.source, finding.candidates.count > ClientMemory.questions {
+        // More windows than can be asked again: searched again every time.
+        memory.ancestors[window] = nil
+      }
+    }
+    memories[base] = memory
+    touch(base)
+    if memories.count > Self.capacity, let oldest = memories.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+      memories[oldest.key] = nil
+    }
+  }
+
+  /// A record of process `id`, shared with the process's other clients.
+  private func process(_ id: Int32) -> ProcessRecord? {
+    let known = memories.values.first { $0.process.identity.id == id }?.process
+    return known?.refresh() == true ? known : ProcessRecord(id)
+  }
+
+  private func subject(
+    _ process: ProcessRecord?, pair: ClassPair?, evidence: Evidence, machine: String?, origin: Origin = .remote
+  ) -> Subject {
+    Subject(
+      origin: process.map { .local($0.identity) } ?? origin,
+      windowClass: pair.map { Fact($0.windowClass, evidence) },
+      // An empty instance is as good as none.
+      instance: pair.flatMap { $0.instance.isEmpty ? nil : Fact($0.instance, evidence) },
+      executable: process?.executable, unit: process?.unit, sandbox: process?.sandbox,
+      host: machine.map { Fact($0, .declared) })
+  }
+}
+
+/// Wine, whose selections belong to its explorer and not to the program at work.
+nonisolated enum Wine {
+  static func isWine(_ executable: String?) -> Bool {
+    guard let name = executable?.split(separator: "/").last?.lowercased() else { return false }
+    return name.hasPrefix("wine") || name == "explorer.exe"
+  }
+}

@@ -1,0 +1,248 @@
+import BridgeCore
+import Foundation
+import Policy
+import Selection
+import Testing
+
+@testable import X11
+@testable import XPasteBridge
+
+@Suite(.serialized) struct RunnerTests {
+  let server: PrivateServer
+  let peer: Display
+  let clipboard: NamedAtom
+
+  init() throws {
+    server = try PrivateServer()
+    peer = try server.connect()
+    clipboard = peer.atoms.intern("CLIPBOARD")
+  }
+
+  private func runner(replaces: Bool = false) throws -> EffectRunner {
+    var options = EffectRunner.Options()
+    options.replaces = replaces
+    return EffectRunner(display: try server.connect(), policy: .allowEverything, options: options) { _ in }
+  }
+
+  @Test func secondInstanceIsRefusedByName() throws {
+    let first = try runner()
+    try first.start()
+    #expect(first.hasPriority)
+    #expect(first.rivalClipboardManager == nil)
+    let second = try runner()
+    do {
+      try second.start()
+      Issue.record("a second instance started")
+    } catch {
+      guard case .alreadyRunning(_, 0, let owner) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(owner.executable != nil)
+      #expect(error.description.contains("pid \(getpid())"))
+      #expect(error.description.contains("`\(server.name)`"))
+    }
+    first.drain()
+    #expect(first.ending == nil)
+    // The first ends; another may start at once.
+    first.shutDown()
+    let third = try runner()
+    try third.start()
+    #expect(third.ending == nil)
+  }
+
+  @Test func successorMakesUsStop() throws {
+    let first = try runner()
+    try first.start()
+    let manager = peer.atoms.intern("_XPASTEBRIDGE_S0")
+    _ = try peer.acquire(manager, replacing: true, withinMilliseconds: 0)
+    first.synchronize()
+    #expect(first.ending == .replaced)
+  }
+
+  @Test func rivalClipboardManagerKeepsItsSelection() throws {
+    let window = peer.makeWindow()
+    peer.own("CLIPBOARD_MANAGER", with: window)
+    let first = try runner()
+    try first.start()
+    #expect(first.rivalClipboardManager?.isUnknown == false)
+    #expect(peer.selectionOwner(peer.atoms.intern("CLIPBOARD_MANAGER").atom) == window)
+    first.shutDown()
+    let second = try runner(replaces: true)
+    try second.start()
+    #expect(second.rivalClipboardManager == nil)
+    #expect(second.display.isOurs(peer.selectionOwner(peer.atoms.intern("CLIPBOARD_MANAGER").atom)))
+  }
+
+  @Test func effectsReachTheServer() throws {
+    let runner = try runner()
+    try runner.start()
+    let requestor = peer.makeWindow()
+    let owner = peer.makeWindow()
+    let time = peer.serverTime()
+    peer.own("CLIPBOARD", with: owner, time: time)
+    runner.synchronize()
+    #expect(
+      runner.run(.claim(selection: clipboard, time: time, expecting: .none))
+        == .claimSettled(selection: clipboard, .superseded))
+    #expect(
+      runner.run(.claim(selection: clipboard, time: time, expecting: owner))
+        == .claimSettled(selection: clipboard, .held))
+    let property = peer.atoms.intern("_TEST").atom
+    peer.synchronize()
+    let values: [(MetadataValue, PropertyValue)] = [
+      (.targets([Atom(31), Atom(4)]), .atoms([NamedAtom(Atom(31), ""), NamedAtom(Atom(4), "")])),
+      (
+        .time(ServerTime(0x0102_0304)),
+        .value(type: NamedAtom(Atom(19), ""), format: 32, payload: Payload([4, 3, 2, 1]))
+      ),
+      (.incremental(bytes: 1_000_000), .incremental(hint: 1_000_000)),
+      (.null, .value(type: peer.atoms.intern("NULL"), format: 32, payload: Payload())),
+      (
+        .pairs([Atom(31), .none]),
+        .value(type: peer.atoms.intern("ATOM_PAIR"), format: 32, payload: Payload([31, 0, 0, 0, 0, 0, 0, 0]))
+      ),
+    ]
+    for (stored, read) in values {
+      #expect(runner.run(.storeMetadata(window: requestor, property: property, stored)) == nil)
+      runner.synchronize()
+      let reader = PropertyReader(xcb: peer.xcb, atoms: peer.atoms)
+      #expect(reader.readAndDelete(window: requestor, property: property, limit: 1_000) == read)
+    }
+  }
+
+  /// A hundred requests are taken in their order, and a flood leaves the loop its turn.
+  @Test func floodIsTakenInTurns() throws {
+    let runner = try runner()
+    try runner.start()
+    #expect(
+      runner.run(.claim(selection: clipboard, time: runner.display.serverTime(), expecting: .none))
+        == .claimSettled(selection: clipboard, .held))
+    let window = peer.makeWindow()
+    for _ in 0..<2_000 {
+      peer.xcb.convertSelection(
+        requestor: window.id, selection: clipboard.atom.id, target: 31, property: 31, time: 0)
+    }
+    peer.synchronize()
+    runner.display.synchronize()
+    var turns = 0
+    repeat {
+      #expect(turns == 0 || runner.nextDeadline == MonotonicTime(nanoseconds: 0))
+      runner.deadlineReached()
+      turns += 1
+    } while runner.nextDeadline != nil && turns < 100
+    #expect(turns == 4)
+    #expect(runner.display.unexpectedErrorCount == 0)
+  }
+
+  /// Requests for our manager selection, which nobody converts, are refused and not left unanswered.
+  @Test func managerSelectionRefusesConversions() throws {
+    let runner = try runner()
+    try runner.start()
+    let conversion = ConversionID(1)
+    peer.convert(
+      conversion, selection: peer.atoms.intern("_XPASTEBRIDGE_S0").atom, target: Atom(31), time: .current)
+    peer.synchronize()
+    runner.synchronize()
+    #expect(
+      try peer.incoming("refusal", { if case .conversionAnswered = $0 { true } else { false } })
+        == .conversionAnswered(conversion, stored: false))
+  }
+
+  @Test func ownershipTimeComesFromTheOwner() throws {
+    try server.start("/usr/bin/python3", ["-c", Programs.gtk, "own"])
+    let display = try server.connect()
+    _ = try waitFor("GTK") { display.selectionOwner(clipboard.atom) == .none ? nil : true }
+    let time = display.ownershipTime(of: clipboard.atom, conversion: ConversionID(7), withinMilliseconds: 5_000)
+    #expect(time != nil)
+    // A silent owner costs its time and no more.
+    peer.own("CLIPBOARD", with: peer.makeWindow())
+    let start = MonotonicTime.now
+    #expect(display.ownershipTime(of: clipboard.atom, conversion: ConversionID(8), withinMilliseconds: 50) == nil)
+    #expect(MonotonicTime.now < start.advanced(byMilliseconds: 1_000))
+    #expect(display.openConversionCount == 0)
+  }
+
+  @Test func lostServerEndsInOrder() throws {
+    let runner = try runner()
+    try runner.start()
+    server.end()
+    _ = try waitFor("the loss") { () -> Bool? in
+      runner.drain()
+      return runner.isLost ? true : nil
+    }
+    #expect(runner.resolver.resolve(Window(0x40_0001)) == .unknown)
+    runner.deadlineReached()
+    runner.synchronize()
+    runner.shutDown()
+    #expect(runner.isLost)
+  }
+}
+
+struct ProcessFactsTests {
+  @Test func cgroupPathsAndUnits() {
+    let text = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-org.gnome.Maps-1234.scope\n"
+    #expect(Cgroup.innermostUnit(of: Cgroup.path(in: text)) == "app-org.gnome.Maps-1234.scope")
+    #expect(Cgroup.innermostUnit(of: Cgroup.path(in: "0::/system.slice/x.service/sub\n")) == "x.service")
+    #expect(Cgroup.path(in: "3:cpu:/a\n1:name=systemd:/b.scope\n0::/\n") == "/b.scope")
+    #expect(Cgroup.innermostUnit(of: "/") == nil)
+    #expect(Cgroup.innermostUnit(of: Cgroup.path(in: "")) == nil)
+  }
+
+  @Test func sandboxes() {
+    let path = "/user.slice/app.slice/app-flatpak-org.gnome.Text\\x2dEditor-4711.scope"
+    #expect(Sandbox.name(cgroupPath: path, flatpak: nil) == "flatpak:org.gnome.Text-Editor")
+    #expect(
+      Sandbox.name(cgroupPath: "", flatpak: "[Instance]\nname=no\n[Application]\nname=org.x.Y\n") == "flatpak:org.x.Y")
+    #expect(Sandbox.name(cgroupPath: "/x/snap.firefox.firefox-1a2b.scope", flatpak: nil) == "snap:firefox")
+    #expect(Sandbox.name(cgroupPath: "/x/session-1.scope", flatpak: "") == nil)
+  }
+
+  @Test func statFields() {
+    let stat = "42 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 0 0\n"
+    #expect(ProcessFile.startTime(inStat: stat) == 987_654)
+    #expect(ProcessFile.startTime(inStat: "") == nil)
+  }
+
+  @Test func endedProcessIsGoneEvenAsAZombie() throws {
+    let program = Process()
+    program.executableURL = URL(fileURLWithPath: "/bin/sleep")
+    program.arguments = ["60"]
+    try program.run()
+    let record = try #require(ProcessRecord(program.processIdentifier))
+    #expect(record.identity.id == program.processIdentifier)
+    _ = try waitFor("exec") { record.refresh() && record.executable?.value.hasSuffix("sleep") == true ? true : nil }
+    kill(program.processIdentifier, SIGKILL)
+    _ = try waitFor("its end") { record.refresh() ? nil : true }
+    #expect(ProcessRecord(program.processIdentifier) == nil)
+  }
+
+  @Test func deletedExecutable() throws {
+    let path = NSTemporaryDirectory() + "xpb-sleep-\(getpid())"
+    try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: path)
+    let program = Process()
+    program.executableURL = URL(fileURLWithPath: path)
+    program.arguments = ["60"]
+    try program.run()
+    let record = try #require(ProcessRecord(program.processIdentifier))
+    _ = try waitFor("exec") { record.refresh() && record.executable?.value == path ? true : nil }
+    unlink(path)
+    #expect(record.refresh())
+    #expect(record.executable == Fact(path, .attested))
+    kill(program.processIdentifier, SIGKILL)
+  }
+
+  @Test(arguments: ["/usr/lib/wine/wine64", "/opt/wine/bin/wine64-preloader", "/x/explorer.exe"])
+  func wine(_ path: String) { #expect(Wine.isWine(path)) }
+
+  @Test func classPairs() {
+    func pair(_ text: String) -> ClassPair? { Array(text.utf8).withUnsafeBytes { ClassPair(property: $0) } }
+    #expect(pair("a\0B\0") == ClassPair(instance: "a", windowClass: "B"))
+    #expect(pair("a\0B") == ClassPair(instance: "a", windowClass: "B"))
+    #expect(pair("\0B\0") == ClassPair(instance: "", windowClass: "B"))
+    #expect(pair("\0\0") == nil)
+    #expect(pair("a\0") == nil)
+    #expect(pair("") == nil)
+    #expect([UInt8]([0x61, 0, 0xe9, 0]).withUnsafeBytes { ClassPair(property: $0) }?.windowClass == "\u{e9}")
+  }
+}
