@@ -84,7 +84,8 @@ final class AuditSink {
   /// Says how many records were left out, if any were.
   func flush() {
     guard unsaid > 0 else { return }
-    say("\(unsaid) audit records were left out, more than \(Self.linesPerSecond) came in a second", .suppressed, .warning)
+    say(
+      "\(unsaid) audit records were left out, more than \(Self.linesPerSecond) came in a second", .suppressed, .warning)
     file?.append(
       .object([
         "schema": .integer(AuditEntry.schemaVersion),

@@ -50,7 +50,8 @@ struct CommandLineParser {
     let second = commands.filter { $0.words.count == 2 && $0.words[0] == first }.map { $0.words[1] }
     guard !second.isEmpty else {
       let known = commands.filter { !$0.isHidden }.map { $0.words[0] }
-      throw UsageFailure(description: "unknown command `\(Label.plain(first))`\(Suggestion.phrase(for: first, among: known))")
+      throw UsageFailure(
+        description: "unknown command `\(Label.plain(first))`\(Suggestion.phrase(for: first, among: known))")
     }
     guard let word = words.first, !word.hasPrefix("-") else {
       throw UsageFailure(description: "`\(first)` needs one of: \(second.joined(separator: ", "))")

@@ -71,7 +71,8 @@ enum CommandTable {
         name: "action", value: "ACTION", kind: .choice(["copy", "cut", "paste"]),
         summary: "copy, cut or paste (default: paste with --to, else copy)"),
       OptionSpecification(name: "target", value: "TARGET", summary: "the target, for example text/html"),
-      OptionSpecification(name: "size", value: "BYTES", kind: .number, summary: "the clip's size; K, M and G count 1024s"),
+      OptionSpecification(
+        name: "size", value: "BYTES", kind: .number, summary: "the clip's size; K, M and G count 1024s"),
       OptionSpecification(name: "sensitive", summary: "the source marked the clip secret"),
       OptionSpecification(
         name: "selection", value: "NAME", summary: "clipboard (default), primary, secondary or a board"),

@@ -67,7 +67,8 @@ enum CompletionScripts {
     }
     script += "  esac\n  case $name in\n"
     for command in CommandTable.visible {
-      let operands = command.operands.map { "\n      [[ $current == -* ]] || \(bashWords($0.kind, returns: false))" } ?? ""
+      let operands =
+        command.operands.map { "\n      [[ $current == -* ]] || \(bashWords($0.kind, returns: false))" } ?? ""
       script += """
             "\(command.name)")
               COMPREPLY=($(compgen -W "\(spellings(of: command).joined(separator: " "))" -- "$current"))\(operands)
@@ -82,7 +83,8 @@ enum CompletionScripts {
     let end = returns ? "; return" : ""
     switch kind {
     case .path: return "COMPREPLY=($(compgen -f -- \"$current\"))\(end)"
-    case .choice(let words): return "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\"))\(end)"
+    case .choice(let words):
+      return "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\"))\(end)"
     case .display, .number, .text: return returns ? "return" : ":"
     }
   }
@@ -121,7 +123,9 @@ enum CompletionScripts {
     for command in CommandTable.visible {
       script += "    \(quoted(command.name)))\n      _arguments \\\n"
       for option in command.options { script += "        \(zshOption(option)) \\\n" }
-      if let operands = command.operands { script += "        \(quoted("*:\(operands.name):\(zshAction(operands.kind))")) \\\n" }
+      if let operands = command.operands {
+        script += "        \(quoted("*:\(operands.name):\(zshAction(operands.kind))")) \\\n"
+      }
       script += "        '--help[explain this command]'\n      ;;\n"
     }
     return script + "  esac\n}\n\n_xpastebridge \"$@\"\n"
@@ -169,7 +173,8 @@ enum CompletionScripts {
       for option in command.options {
         let letter = option.letter.map { " -s \($0)" } ?? ""
         let value = option.value == nil ? "" : " -r" + fishAction(option.kind)
-        script += "complete -c xpastebridge -n '\(condition)' -l \(option.name)\(letter)\(value) -d \(quoted(option.summary))\n"
+        script +=
+          "complete -c xpastebridge -n '\(condition)' -l \(option.name)\(letter)\(value) -d \(quoted(option.summary))\n"
       }
       if command.operands?.kind == .path { script += "complete -c xpastebridge -n '\(condition)' -F\n" }
     }

@@ -14,7 +14,9 @@ enum ManualSections {
           lines.append(".Op " + spelled + (option.isRepeatable ? " ..." : ""))
         }
       }
-      if let operands = command.operands { lines.append(".Op Ar " + operands.name + (operands.maximum > 1 ? " ..." : "")) }
+      if let operands = command.operands {
+        lines.append(".Op Ar " + operands.name + (operands.maximum > 1 ? " ..." : ""))
+      }
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -39,16 +41,19 @@ enum ManualSections {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// New sentence, new line; hyphens of options stay hyphens when they are copied from the page.
+  /// New sentence, new line, at most 78 characters a line; hyphens of options stay hyphens when they are copied from the
+  /// page.
   private static func sentences(_ text: String) -> [String] {
-    var lines = [""]
-    for character in text {
-      if character == " " && lines[lines.count - 1].hasSuffix(".") {
-        lines.append("")
-      } else {
-        lines[lines.count - 1] += character == "-" ? "\\-" : String(character)
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" }) {
+      let spelled = word.map { $0 == "-" ? "\\-" : String($0) }.joined()
+      if !line.isEmpty && (line.hasSuffix(".") || line.count + 1 + spelled.count > 78) {
+        lines.append(line)
+        line = ""
       }
+      line += line.isEmpty ? spelled : " " + spelled
     }
-    return lines
+    return lines + [line]
   }
 }

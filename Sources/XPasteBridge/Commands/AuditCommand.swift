@@ -95,7 +95,9 @@ final class RecordPrinter {
       unreadable += 1
       return true
     }
-    if let display, let recorded = json["display"]?.text, ControlAddress.key(of: recorded) != ControlAddress.key(of: display) {
+    if let display, let recorded = json["display"]?.text,
+      ControlAddress.key(of: recorded) != ControlAddress.key(of: display)
+    {
       return true
     }
     return Console.print(isJSON ? json.description : text(json)) == ExitStatus.done

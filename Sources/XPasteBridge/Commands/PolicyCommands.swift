@@ -135,7 +135,8 @@ enum RequestReader {
         pairs[pairs.count - 1].value += "," + parts[0]
       } else {
         let known = facts.joined(separator: ", ")
-        throw UsageFailure(description: "`\(Label.plain(String(piece)))` is no fact of an app; facts are \(known), as NAME=VALUE")
+        throw UsageFailure(
+          description: "`\(Label.plain(String(piece)))` is no fact of an app; facts are \(known), as NAME=VALUE")
       }
     }
     var subject = Subject(origin: origin)
@@ -157,7 +158,8 @@ enum RequestReader {
     let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
     let unit = text.last.flatMap { units[$0] }
     let digits = unit == nil ? Substring(text) : text.dropLast()
-    guard let number = Int(digits), number >= 0, case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1),
+    guard let number = Int(digits), number >= 0,
+      case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1),
       !isTooLarge
     else { throw UsageFailure(description: "`--size` is a number of bytes, not `\(Label.plain(text))`") }
     return bytes

@@ -121,6 +121,7 @@ enum HelpCommands {
       if let script = CompletionScripts.script(for: invocation.operands[1]) { return Console.write(script) }
     default: break
     }
-    throw UsageFailure(description: "`generate` makes `completions bash`, `completions zsh`, `completions fish` or `manual`")
+    throw UsageFailure(
+      description: "`generate` makes `completions bash`, `completions zsh`, `completions fish` or `manual`")
   }
 }

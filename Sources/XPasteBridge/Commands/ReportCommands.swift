@@ -41,7 +41,8 @@ enum ReportCommands {
       let answer = try client.string(member)
       if invocation.has("json") { return Console.print(answer) }
       guard let json = try? JSON(reading: answer) else {
-        return Console.failed("the daemon of display `\(Label.plain(client.display))` answered no JSON; is it of another version?")
+        return Console.failed(
+          "the daemon of display `\(Label.plain(client.display))` answered no JSON; is it of another version?")
       }
       return Console.write(text(json))
     } catch {

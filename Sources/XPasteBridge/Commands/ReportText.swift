@@ -4,7 +4,8 @@ enum StatusText {
   static func text(_ report: JSON) -> String {
     var lines = [
       line("version", field(report["version"])),
-      line("display", "\(field(report["display"])), pid \(field(report["pid"])), up \(field(report["uptimeSeconds"])) s"),
+      line(
+        "display", "\(field(report["display"])), pid \(field(report["pid"])), up \(field(report["uptimeSeconds"])) s"),
     ]
     if let policy = report["policy"] { lines += self.policy(policy) }
     for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
@@ -101,7 +102,8 @@ enum StatusText {
     case "file-default": return "default at \(place)"
     case "built-in-default": return "no rule says otherwise"
     case "same-app": return "same app"
-    case "outside-audience": return "the clip is private, copied under \(reason["copied"].map { self.reason($0) } ?? "-")"
+    case "outside-audience":
+      return "the clip is private, copied under \(reason["copied"].map { self.reason($0) } ?? "-")"
     case "locked": return "the policy files have errors"
     default: return "-"
     }
@@ -143,9 +145,12 @@ enum PolicyText {
     var lines = [StatusText.line("state", StatusText.field(report["state"]))]
     lines += (report["files"]?.elements ?? []).map { StatusText.line("file", StatusText.field($0)) }
     for rule in report["rules"]?.elements ?? [] {
-      let place = "\(StatusText.field(rule["file"])):\(StatusText.field(rule["line"])):\(StatusText.field(rule["column"]))"
+      let place =
+        "\(StatusText.field(rule["file"])):\(StatusText.field(rule["line"])):\(StatusText.field(rule["column"]))"
       let ruleset = StatusText.field(rule["ruleset"])
-      lines.append(StatusText.line(StatusText.field(rule["decision"]), "`\(StatusText.field(rule["rule"]))`, \(ruleset), \(place)"))
+      lines.append(
+        StatusText.line(StatusText.field(rule["decision"]), "`\(StatusText.field(rule["rule"]))`, \(ruleset), \(place)")
+      )
     }
     lines += (report["errors"]?.elements ?? []).map { StatusText.line("error", StatusText.field($0)) }
     lines += (report["warnings"]?.elements ?? []).map { StatusText.line("warning", StatusText.field($0)) }

@@ -155,7 +155,8 @@ final class BusConnection {
     let slot = BusSlot(onReply)
     try SystemFailure.unlessNegative(
       sd_bus_request_name_async(
-        pointer, nil, name, UInt64(SD_BUS_NAME_QUEUE), { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer),
+        pointer, nil, name, UInt64(SD_BUS_NAME_QUEUE), { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer
+      ),
       "sd_bus_request_name_async")
     slots.append(slot)
   }

@@ -48,7 +48,9 @@ struct ControlClient {
     switch error.code {
     case ENOENT, ECONNREFUSED:
       ControlFailure(
-        line: "no daemon guards display \(shownDisplay); start one with `xpastebridge run --display \(Label.plain(display))`")
+        line:
+          "no daemon guards display \(shownDisplay); start one with `xpastebridge run --display \(Label.plain(display))`"
+      )
     case ETIMEDOUT, EAGAIN:
       ControlFailure(line: "the daemon of display \(shownDisplay) does not answer within \(timeoutMilliseconds) ms")
     case ECONNRESET, EPIPE, ENOTCONN:
@@ -57,7 +59,8 @@ struct ControlClient {
     }
   }
 
-  private func connect(_ address: ControlAddress, until deadline: MonotonicTime) throws(SystemFailure) -> BusConnection {
+  private func connect(_ address: ControlAddress, until deadline: MonotonicTime) throws(SystemFailure) -> BusConnection
+  {
     let socket = try Posix.socket()
     while true {
       do throws(SystemFailure) {

@@ -62,7 +62,9 @@ final class SessionBus {
     case 1: state = .owned
     case 2:
       if state != .owned { state = .queued }
-      say("the name \(ControlAddress.busName) on the session bus belongs to a daemon of another display; going on without it")
+      say(
+        "the name \(ControlAddress.busName) on the session bus belongs to a daemon of another display; going on without it"
+      )
     default:
       state = .lost
       say("the session bus doesn't give the name \(ControlAddress.busName); going on without it")

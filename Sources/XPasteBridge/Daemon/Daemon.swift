@@ -119,7 +119,8 @@ final class Daemon {
     if session.isSettled && audit.takeBytesMoved(atLeast: Self.trimBytes) { Hardening.returnFreeMemory() }
   }
 
-  private func reloadPolicy() {
+  /// Reads the policy files anew, puts a good set in force, and says how it went.
+  func reloadPolicy() {
     let before = policy.standing
     if policy.load() { session.replacePolicy(policy.policy) }
     reportPolicy()

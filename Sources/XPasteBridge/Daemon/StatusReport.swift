@@ -58,7 +58,8 @@ enum StatusReport {
       "clients": .array(
         clients.map { client in
           .object(
-            [JSON.Member("resourceBase", .integer(Int(client.resourceBase)))] + RecordJSON.subject(client.subject).members)
+            [JSON.Member("resourceBase", .integer(Int(client.resourceBase)))]
+              + RecordJSON.subject(client.subject).members)
         }),
     ])
   }

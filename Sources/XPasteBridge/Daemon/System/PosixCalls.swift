@@ -228,7 +228,8 @@ extension Posix {
         inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)), "inotify_init1"))
   }
 
-  static func inotifyAddWatch(_ inotify: OwnedDescriptor, _ path: String, _ mask: Int32) throws(SystemFailure) -> Int32 {
+  static func inotifyAddWatch(_ inotify: OwnedDescriptor, _ path: String, _ mask: Int32) throws(SystemFailure) -> Int32
+  {
     try SystemFailure.unlessMinusOne(
       inotify_add_watch(inotify.number, path, UInt32(bitPattern: mask)), "inotify_add_watch")
   }
