@@ -38,6 +38,8 @@ let package = Package(
     .testTarget(name: "SelectionTests", dependencies: ["Selection"], swiftSettings: strict),
     .testTarget(name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
     .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
+    .testTarget(
+      name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "Policy", "Selection"], swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
   ]
 )

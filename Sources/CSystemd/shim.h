@@ -1,5 +1,10 @@
 #ifndef XPB_CSYSTEMD_SHIM_H
 #define XPB_CSYSTEMD_SHIM_H
+#include <malloc.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -8,7 +13,18 @@
 
 /* Hidden by the Glibc module behind _GNU_SOURCE. */
 extern int memfd_create(const char *name, unsigned flags);
+extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 
 /* The address of a symbol cannot be written in Swift. */
 static inline const unsigned *xpb_bus_vtable_format(void) { return &sd_bus_object_vtable_format; }
+
+/* prctl is variadic, which Swift cannot call. */
+static inline int xpb_prctl_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); }
+
+/* struct ucred is hidden behind _GNU_SOURCE; its layout is the kernel's ABI. */
+struct xpb_peer {
+  int pid;
+  unsigned uid;
+  unsigned gid;
+};
 #endif

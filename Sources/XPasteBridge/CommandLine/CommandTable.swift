@@ -1,0 +1,105 @@
+/// Every verb and option: parsing, help, completions and the manual page all come from this table.
+enum CommandTable {
+  private static let display = OptionSpecification(
+    name: "display", letter: "d", value: "DISPLAY", kind: .display,
+    summary: "the X display of the daemon (default: $DISPLAY)")
+  private static let timeout = OptionSpecification(
+    name: "timeout", letter: "t", value: "SECONDS", kind: .number,
+    summary: "how long to wait for the daemon (default: 5)")
+  private static let json = OptionSpecification(name: "json", letter: "j", summary: "print JSON")
+  private static let policy = OptionSpecification(
+    name: "policy", letter: "p", value: "PATH", kind: .path, isRepeatable: true,
+    summary: "read this policy file or directory instead of the installed ones; may be repeated")
+
+  private static func options(_ more: OptionSpecification...) -> [OptionSpecification] {
+    [display, timeout] + more
+  }
+
+  /// All commands, in the order of the help text.
+  static let commands: [CommandSpecification] = [
+    run, status, sync, clients, policyFileVerdict, policyShow, policyExplain, audit, help, generate,
+  ]
+
+  private static let run = CommandSpecification(
+    words: ["run"], summary: "guard the selections of a display, in the foreground",
+    details: "Reloads the policy on SIGHUP and whenever a policy file changes; ends on SIGTERM and SIGINT.",
+    options: [
+      OptionSpecification(
+        name: "display", letter: "d", value: "DISPLAY", kind: .display,
+        summary: "the X display to guard (default: $DISPLAY)"),
+      policy,
+      OptionSpecification(name: "replace", letter: "r", summary: "take over from a daemon that guards the display"),
+      OptionSpecification(
+        name: "audit", letter: "a", value: "WHICH", kind: .choice(["refusals", "all"]),
+        summary: "which decisions are recorded: refusals (default) or all"),
+      OptionSpecification(
+        name: "audit-file", letter: "f", value: "FILE", kind: .path,
+        summary: "also append records to this file, one JSON object a line"),
+      OptionSpecification(name: "fatal-x-errors", summary: "end on an unexpected X error (for tests)"),
+      OptionSpecification(name: "no-bus", summary: "stay off the session bus"),
+    ])
+
+  private static let status = CommandSpecification(
+    words: ["status"], summary: "show how the daemon, its policy and the selections stand", options: options(json))
+
+  private static let sync = CommandSpecification(
+    words: ["sync"], summary: "wait until the daemon has dealt with all that happened so far",
+    details: "Fails when the daemon is still busy after two seconds.", options: options(json))
+
+  private static let clients = CommandSpecification(
+    words: ["clients"], summary: "list the X clients and what is known of each", options: options(json))
+
+  private static let policyFileVerdict = CommandSpecification(
+    words: ["policy", "check"], summary: "read policy files and report every error",
+    details: "Without a path, the installed files are read. Needs no X server and no daemon.", options: [json],
+    operands: OperandSpecification(name: "PATH"))
+
+  private static let policyShow = CommandSpecification(
+    words: ["policy", "show"], summary: "show the policy that the daemon has in force", options: options(json))
+
+  private static let policyExplain = CommandSpecification(
+    words: ["policy", "explain"], summary: "say how a request would be decided, and by which rule",
+    details: """
+      An app is written as FACT=VALUE pairs joined by commas; the facts are class, instance, exe, unit, sandbox and host, \
+      and the words remote and unknown stand alone. Needs no X server and no daemon.
+      """,
+    options: [
+      OptionSpecification(
+        name: "from", value: "APP", isRequired: true, summary: "the app that copies, or that the clip came from"),
+      OptionSpecification(name: "to", value: "APP", summary: "the app that pastes"),
+      OptionSpecification(
+        name: "action", value: "ACTION", kind: .choice(["copy", "cut", "paste"]),
+        summary: "copy, cut or paste (default: paste with --to, else copy)"),
+      OptionSpecification(name: "target", value: "TARGET", summary: "the target, for example text/html"),
+      OptionSpecification(
+        name: "size", value: "BYTES", kind: .number, summary: "the clip's size; K, M and G count 1024s"),
+      OptionSpecification(name: "sensitive", summary: "the source marked the clip secret"),
+      OptionSpecification(
+        name: "selection", value: "NAME", summary: "clipboard (default), primary, secondary or a board"),
+      policy, json,
+    ])
+
+  private static let audit = CommandSpecification(
+    words: ["audit"], summary: "print audit records from the journal or a file",
+    options: [
+      OptionSpecification(
+        name: "display", letter: "d", value: "DISPLAY", kind: .display, summary: "only records of this display"),
+      OptionSpecification(name: "follow", letter: "f", summary: "keep printing records as they are written"),
+      OptionSpecification(
+        name: "audit-file", value: "FILE", kind: .path, summary: "read this file, or - for standard input"),
+      json,
+    ])
+
+  private static let help = CommandSpecification(
+    words: ["help"], summary: "explain a command",
+    operands: OperandSpecification(name: "COMMAND", maximum: 2, kind: .text))
+
+  private static let generate = CommandSpecification(
+    words: ["generate"], summary: "print what is made from this table: completions SHELL, or manual",
+    operands: OperandSpecification(
+      name: "WHAT", minimum: 1, maximum: 2, kind: .choice(["completions", "manual", "bash", "zsh", "fish"])),
+    isHidden: true)
+
+  /// The commands that help, completions and the manual page show.
+  static var visible: [CommandSpecification] { commands.filter { !$0.isHidden } }
+}

@@ -1,0 +1,167 @@
+import Policy
+
+/// The verbs that read policy files themselves: `policy check` and `policy explain`.
+enum PolicyCommands {
+  /// Reads the files and reports every error: exit status 1 when there are any.
+  static func verdict(_ invocation: Invocation) -> Int32 {
+    for path in invocation.operands where Posix.stat(path) == nil {
+      // A directory may be absent where it is installed; one that was named must be there.
+      return Console.failed("can't read `\(Label.plain(path))`: it doesn't exist")
+    }
+    let loaded = PolicyFiles(given: invocation.operands).load()
+    let isValid = loaded.policy != nil && loaded.errors.isEmpty
+    if invocation.has("json") {
+      let report = JSON.object([
+        "schema": .integer(StatusReport.schemaVersion), "valid": .bool(isValid), "files": .strings(loaded.files),
+        "rules": .integer(loaded.rules.count), "errors": .strings(loaded.errors), "warnings": .strings(loaded.warnings),
+      ])
+      let status = Console.print(report.description)
+      return isValid ? status : ExitStatus.failed
+    }
+    // As compilers do: the position comes first, so that editors can jump there.
+    let diagnostics = loaded.errors + loaded.warnings.map { $0.contains("warning:") ? $0 : "\($0) (warning)" }
+    for line in diagnostics { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
+    guard isValid else { return ExitStatus.failed }
+    let files = loaded.files.count
+    return Console.print("\(files) file\(files == 1 ? "" : "s"), \(loaded.rules.count) rules, no errors")
+  }
+
+  /// Decides a request that is written on the command line.
+  static func explain(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
+    let request = try RequestReader.request(invocation)
+    let source = PolicyFiles(given: invocation.all("policy"))
+    let loaded = source.load()
+    for line in loaded.errors { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
+    guard let policy = loaded.policy, loaded.errors.isEmpty else {
+      return Console.failed("the policy has errors, so a daemon would keep its last good one or be locked")
+    }
+    let explanation = source.explain(request, under: policy)
+    if invocation.has("json") { return Console.print(json(explanation).description) }
+    return Console.write(text(explanation))
+  }
+
+  private static func text(_ explanation: Explanation) -> String {
+    var lines: [String] = []
+    if let decision = explanation.decision {
+      lines.append("\(Console.bold(decision.verdict.rawValue)): \(AuditSentence.why(decision.reason))")
+      lines += terms(decision.obligations).map { "  \($0.name): \(Label.plain($0.value))" }
+    } else {
+      lines.append("\(Console.bold("it depends")): a rule asks for the content; add --target, --size or --sensitive")
+    }
+    for tried in explanation.tried {
+      let mark = tried.hasMatched ? "matched" : "no match"
+      let place = Label.plain(tried.rule.position.description)
+      lines.append("\(place): `\(Label.plain(tried.rule.name))` (\(tried.ruleset)): \(mark), \(Label.plain(tried.why))")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func json(_ explanation: Explanation) -> JSON {
+    let decision = explanation.decision
+    return .object([
+      "schema": .integer(StatusReport.schemaVersion),
+      "decision": decision.map { .string($0.verdict.rawValue) } ?? .null,
+      "reason": decision.map { RecordJSON.reason($0.reason) },
+      "terms": decision.map { .object(terms($0.obligations).map { JSON.Member($0.name, .string($0.value)) }) },
+      "tried": .array(
+        explanation.tried.map { tried in
+          .object(
+            [
+              JSON.Member("ruleset", .string(tried.ruleset)), JSON.Member("matched", .bool(tried.hasMatched)),
+              JSON.Member("why", .string(tried.why)),
+            ] + RecordJSON.reason(.rule(tried.rule)).members.dropFirst())
+        }),
+    ])
+  }
+
+  /// What a decision still demands, by the policy language's names.
+  private static func terms(_ obligations: Obligations) -> [(name: String, value: String)] {
+    let all: [(String, String?)] = [
+      ("plain-text", obligations.plainText ? "true" : nil),
+      ("max-size", obligations.maxSize.map { String($0) }),
+      ("expires", obligations.expiresAfterSeconds.map { "\($0)s" }),
+      ("one-shot", obligations.oneShot ? "true" : nil),
+      ("board", obligations.board),
+      // The text itself is the administrator's and in the policy file, so it may be shown.
+      ("replace-with", obligations.replacement),
+      ("notify", obligations.notify.map { String($0) }),
+      ("audit", obligations.audit.map { String($0) }),
+      ("message", obligations.message),
+      ("protect", obligations.protect ? "true" : nil),
+    ]
+    return all.compactMap { name, value in value.map { (name, $0) } }
+  }
+}
+
+/// Reads a request from the options of `policy explain`.
+enum RequestReader {
+  private static let facts = ["class", "instance", "exe", "unit", "sandbox", "host"]
+
+  /// The request that the options describe.
+  static func request(_ invocation: Invocation) throws(UsageFailure) -> Request {
+    let source = try subject(invocation.value("from") ?? "", pid: 1)
+    var destination: Subject?
+    if let to = invocation.value("to") { destination = try subject(to, pid: 2) }
+    let action = invocation.value("action").flatMap(Action.init) ?? (destination == nil ? .copy : .paste)
+    guard (action == .paste) == (destination != nil) else {
+      throw UsageFailure(
+        description: action == .paste ? "`--action paste` needs --to=APP" : "`--to` goes with `--action paste` only")
+    }
+    let size = try invocation.value("size").map { (text) throws(UsageFailure) in try bytes(text) }
+    var content: ContentFacts?
+    if let target = invocation.value("target") {
+      content = ContentFacts(target: target, size: size ?? 0, isSensitive: invocation.has("sensitive"))
+    } else if size != nil || invocation.has("sensitive") {
+      throw UsageFailure(description: "`--size` and `--sensitive` need --target=TARGET")
+    }
+    return Request(
+      action: action, source: source, destination: destination, selection: invocation.value("selection") ?? "clipboard",
+      content: content)
+  }
+
+  /// An app from `class=Firefox,exe=/usr/bin/firefox`; a comma belongs to the value unless a fact's name follows it.
+  static func subject(_ text: String, pid: Int32) throws(UsageFailure) -> Subject {
+    var pairs: [(name: String, value: String)] = []
+    var origin = Origin.local(ProcessIdentity(id: pid, startTime: 0))
+    for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let parts = piece.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      if piece == "remote" {
+        origin = .remote
+      } else if piece == "unknown" {
+        origin = .unknown
+      } else if parts.count == 2, facts.contains(parts[0]) {
+        pairs.append((parts[0], parts[1]))
+      } else if !pairs.isEmpty, parts.count == 1 {
+        pairs[pairs.count - 1].value += "," + parts[0]
+      } else {
+        let known = facts.joined(separator: ", ")
+        throw UsageFailure(
+          description: "`\(Label.plain(String(piece)))` is no fact of an app; facts are \(known), as NAME=VALUE")
+      }
+    }
+    var subject = Subject(origin: origin)
+    for (name, value) in pairs {
+      switch name {
+      case "class": subject.windowClass = Fact(value, .declared)
+      case "instance": subject.instance = Fact(value, .declared)
+      case "exe": subject.executable = Fact(value, .attested)
+      case "unit": subject.unit = Fact(value, .attested)
+      case "sandbox": subject.sandbox = Fact(value, .attested)
+      default: subject.host = Fact(value, .declared)
+      }
+    }
+    return subject
+  }
+
+  /// A number of bytes, with K, M or G for powers of 1024.
+  static func bytes(_ text: String) throws(UsageFailure) -> Int {
+    let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+    let unit = text.last.flatMap { units[$0] }
+    let digits = unit == nil ? Substring(text) : text.dropLast()
+    guard let number = Int(digits), number >= 0,
+      case let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1),
+      !isTooLarge
+    else { throw UsageFailure(description: "`--size` is a number of bytes, not `\(Label.plain(text))`") }
+    return bytes
+  }
+}

@@ -1,0 +1,159 @@
+/// `status` for people.
+enum StatusText {
+  /// The report on a few lines.
+  static func text(_ report: JSON) -> String {
+    var lines = [
+      line("version", field(report["version"])),
+      line(
+        "display", "\(field(report["display"])), pid \(field(report["pid"])), up \(field(report["uptimeSeconds"])) s"),
+    ]
+    if let policy = report["policy"] { lines += self.policy(policy) }
+    for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
+    if report["settled"]?.truth == false { lines.append(line("settled", "no, something is under way")) }
+    if let audit = report["audit"] { lines += self.audit(audit) }
+    lines.append(line("control", report["control"]?.text.map { Label.plain($0) } ?? Console.alarming("none")))
+    lines.append(line("session bus", bus(report["sessionBus"]?.text ?? "")))
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// A heading and its words, in two columns.
+  static func line(_ heading: String, _ words: String) -> String {
+    let padding = String(repeating: " ", count: max(1, 13 - heading.count))
+    return Console.bold(heading) + padding + words
+  }
+
+  /// A string or number, safe to show; a dash for nothing.
+  static func field(_ value: JSON?) -> String {
+    value?.text.map { Label.plain($0) } ?? value?.number.map { String($0) } ?? "-"
+  }
+
+  private static func policy(_ policy: JSON) -> [String] {
+    let files = policy["files"]?.elements ?? []
+    let count = "\(files.count) file\(files.count == 1 ? "" : "s"), \(field(policy["rules"])) rules"
+    let standing =
+      switch policy["state"]?.text {
+      case "in-force": files.isEmpty ? "in force: no files, everything is allowed" : "in force: \(count)"
+      case "last-good": Console.alarming("the files have errors; the last good policy stays in force: \(count)")
+      case "locked": Console.alarming("LOCKED: the files have errors; only same-app copy and paste is allowed")
+      default: field(policy["state"])
+      }
+    var lines = [line("policy", standing)]
+    lines += files.map { line("", field($0)) }
+    lines += (policy["errors"]?.elements ?? []).map { line("  error", field($0)) }
+    lines += (policy["warnings"]?.elements ?? []).map { line("  warning", field($0)) }
+    return lines
+  }
+
+  private static func selection(_ selection: JSON) -> [String] {
+    var words = field(selection["state"])
+    if let source = selection["source"] { words += ", from \(subject(source))" }
+    let targets = (selection["targets"]?.elements ?? []).map { field($0) }
+    if !targets.isEmpty { words += ", \(field(selection["bytes"])) bytes" }
+    if selection["sensitive"]?.truth == true { words += ", secret" }
+    var lines = [line(field(selection["selection"]), words)]
+    if !targets.isEmpty { lines.append(line("", targets.joined(separator: " "))) }
+    if let reason = selection["reason"] { lines.append(line("", "by \(self.reason(reason))")) }
+    let transfers = selection["transfers"]?.number ?? 0
+    let conversions = selection["conversions"]?.number ?? 0
+    if transfers + conversions > 0 { lines.append(line("", "\(transfers) going out, \(conversions) coming in")) }
+    if let rival = selection["rival"] {
+      lines.append(line("  rival", Console.alarming("\(subject(rival)) keeps taking the selection")))
+    }
+    return lines
+  }
+
+  private static func audit(_ audit: JSON) -> [String] {
+    let place = audit["journal"]?.truth == true ? "journal" : "standard error"
+    var words = "\(place), \(field(audit["written"])) records, \(field(audit["refused"])) refusals"
+    if let suppressed = audit["suppressed"]?.number, suppressed > 0 { words += ", \(suppressed) left out" }
+    var lines = [line("audit", words)]
+    if let file = audit["file"] {
+      let failure = file["failure"]?.text.map { Console.alarming(", not written: \(Label.plain($0))") } ?? ""
+      lines.append(line("", field(file["path"]) + failure))
+    }
+    return lines
+  }
+
+  private static func bus(_ state: String) -> String {
+    switch state {
+    case "owned": "reachable as \(ControlAddress.busName)"
+    case "queued": "\(ControlAddress.busName) belongs to a daemon of another display"
+    case "absent": "none"
+    case "off": "off"
+    default: Label.plain(state)
+    }
+  }
+
+  /// An app by the most telling facts.
+  static func subject(_ subject: JSON) -> String {
+    let names = ["class", "instance", "sandbox", "unit", "host"]
+    let label = names.lazy.compactMap { subject[$0]?["value"]?.text }.first
+    let place = subject["pid"]?.number.map { "pid \($0)" } ?? field(subject["origin"])
+    let executable = subject["exe"]?["value"]?.text.map { Label.plain($0, to: 256) }
+    guard let label else { return executable.map { "\($0) (\(place))" } ?? place }
+    return "\(Label.plain(label, to: 64)) (\(executable.map { "\($0), " } ?? "")\(place))"
+  }
+
+  /// A rule or default with its place.
+  static func reason(_ reason: JSON) -> String {
+    let place = "\(field(reason["file"])):\(field(reason["line"])):\(field(reason["column"]))"
+    switch reason["kind"]?.text {
+    case "rule": return "rule `\(field(reason["rule"]))` at \(place)"
+    case "file-default": return "default at \(place)"
+    case "built-in-default": return "no rule says otherwise"
+    case "same-app": return "same app"
+    case "outside-audience":
+      return "the clip is private, copied under \(reason["copied"].map { self.reason($0) } ?? "-")"
+    case "locked": return "the policy files have errors"
+    default: return "-"
+    }
+  }
+}
+
+/// `clients` for people: a table.
+enum ClientsText {
+  private static let columns = ["pid", "class", "instance", "exe", "unit", "host", "evidence"]
+
+  /// One row for each X client.
+  static func text(_ report: JSON) -> String {
+    let rows = [columns.map { $0.uppercased() }] + (report["clients"]?.elements ?? []).map(row)
+    let widths = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let lines = rows.enumerated().map { index, row in
+      let cells = row.enumerated().map { column, cell in
+        column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count + 2)
+      }
+      return index == 0 ? Console.bold(cells.joined()) : cells.joined()
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func row(_ client: JSON) -> [String] {
+    let facts = ["class", "instance", "exe", "unit", "host"]
+    let values = facts.map { client[$0]?["value"]?.text.map { Label.plain($0, to: 64) } ?? "-" }
+    let evidence = facts.compactMap { name in
+      client[name]?["evidence"]?.text.map { "\(name)=\(Label.plain($0, to: 16))" }
+    }
+    let pid = client["pid"]?.number.map { String($0) } ?? StatusText.field(client["origin"])
+    return [pid] + values + [evidence.isEmpty ? "-" : evidence.joined(separator: " ")]
+  }
+}
+
+/// `policy show` for people.
+enum PolicyText {
+  /// The files, then each rule with its place.
+  static func text(_ report: JSON) -> String {
+    var lines = [StatusText.line("state", StatusText.field(report["state"]))]
+    lines += (report["files"]?.elements ?? []).map { StatusText.line("file", StatusText.field($0)) }
+    for rule in report["rules"]?.elements ?? [] {
+      let place =
+        "\(StatusText.field(rule["file"])):\(StatusText.field(rule["line"])):\(StatusText.field(rule["column"]))"
+      let ruleset = StatusText.field(rule["ruleset"])
+      lines.append(
+        StatusText.line(StatusText.field(rule["decision"]), "`\(StatusText.field(rule["rule"]))`, \(ruleset), \(place)")
+      )
+    }
+    lines += (report["errors"]?.elements ?? []).map { StatusText.line("error", StatusText.field($0)) }
+    lines += (report["warnings"]?.elements ?? []).map { StatusText.line("warning", StatusText.field($0)) }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

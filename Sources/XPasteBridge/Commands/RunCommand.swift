@@ -1,0 +1,49 @@
+import BridgeCore
+@preconcurrency import Glibc
+import Policy
+
+/// `run`: guards a display until it is told to stop.
+enum RunCommand {
+  /// Opens everything in the order in which it is needed and runs the loop.
+  static func run(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
+    let display = try invocation.display()
+    Hardening.apply()
+    do throws(SystemFailure) {
+      let daemon = try start(invocation, display)
+      return try daemon?.run() ?? ExitStatus.failed
+    } catch {
+      return Console.failed("can't run on display `\(Label.plain(display))`: \(error)")
+    }
+  }
+
+  /// `nil` when the display can't be guarded, which has been said.
+  private static func start(_ invocation: Invocation, _ display: String) throws(SystemFailure) -> Daemon? {
+    let choice = invocation.value("audit").flatMap(AuditSink.Choice.init) ?? .refusals
+    let file = invocation.value("audit-file").map { path in
+      AuditFile(path: path) { line in
+        AuditSink.journalOrStandardError(AuditSink.fields(line, .notice, .error))
+      }
+    }
+    let audit = AuditSink(display: ControlAddress.key(of: display), choice: choice, file: file)
+    let loop = try EventLoop()
+    let source = PolicyFiles(given: invocation.all("policy"))
+    let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
+    let policy = PolicyInForce(source: source)
+    let session: any DisplaySession
+    do throws(DisplayFailure) {
+      session = try DisplayOpener.open(
+        DisplayRequest(
+          name: display, policy: policy.policy, replaces: invocation.has("replace"),
+          endsOnXError: invocation.has("fatal-x-errors"), audit: { audit.take($0) }))
+    } catch {
+      Console.complain(error.line)
+      return nil
+    }
+    let daemon = try Daemon(
+      display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit)
+    try daemon.followSignals()
+    daemon.serveControl()
+    if !invocation.has("no-bus") { daemon.joinSessionBus() }
+    return daemon
+  }
+}

@@ -1,0 +1,250 @@
+@preconcurrency import CSystemd
+@preconcurrency import Glibc
+
+/// One D-Bus message, held until the last reference goes.
+final class BusMessage {
+  // Only the main thread uses and releases messages.
+  nonisolated(unsafe) let pointer: OpaquePointer
+
+  /// Adds a reference to a message that libsystemd lends us.
+  init(borrowed pointer: OpaquePointer) { self.pointer = sd_bus_message_ref(pointer) }
+
+  /// Takes over a reference that libsystemd gave us.
+  init(owned pointer: OpaquePointer) { self.pointer = pointer }
+
+  deinit { sd_bus_message_unref(pointer) }
+
+  func append(_ text: String) throws(SystemFailure) {
+    // A NUL would end the string early; none of our texts has one that isn't escaped.
+    let result = text.withCString { sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "s")), $0) }
+    try SystemFailure.unlessNegative(result, "sd_bus_message_append_basic")
+  }
+
+  func append(_ truth: Bool) throws(SystemFailure) {
+    var number: Int32 = truth ? 1 : 0
+    try SystemFailure.unlessNegative(
+      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_append_basic")
+  }
+
+  func readString() throws(SystemFailure) -> String {
+    var start: UnsafePointer<CChar>?
+    try SystemFailure.unlessNegative(
+      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "s")), &start), "sd_bus_message_read_basic")
+    return start.map { String(cString: $0) } ?? ""
+  }
+
+  func readBool() throws(SystemFailure) -> Bool {
+    var number: Int32 = 0
+    try SystemFailure.unlessNegative(
+      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_read_basic")
+    return number != 0
+  }
+
+  func readUInt32() throws(SystemFailure) -> UInt32 {
+    var number: UInt32 = 0
+    try SystemFailure.unlessNegative(
+      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_read_basic")
+    return number
+  }
+
+  /// Whether this is an error reply.
+  var isError: Bool { sd_bus_message_is_method_error(pointer, nil) > 0 }
+
+  /// An empty reply to this call.
+  func makeReturn() throws(SystemFailure) -> BusMessage {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(
+      sd_bus_message_new_method_return(pointer, &made), "sd_bus_message_new_method_return")
+    return BusMessage(owned: made!)
+  }
+
+  /// Sends this message on the connection it was made for.
+  func send() throws(SystemFailure) {
+    try SystemFailure.unlessNegative(sd_bus_send(nil, pointer, nil), "sd_bus_send")
+  }
+}
+
+/// What an error reply said.
+struct BusFailure: Error, Hashable {
+  /// The D-Bus error name.
+  var name: String
+  /// Its text.
+  var message: String
+}
+
+/// One D-Bus connection, to a peer or to a bus, closed with the last reference.
+final class BusConnection {
+  // Only the main thread uses and releases connections.
+  nonisolated(unsafe) let pointer: OpaquePointer
+  private var slots: [BusSlot] = []
+
+  private init(owned pointer: OpaquePointer) { self.pointer = pointer }
+
+  deinit { sd_bus_close_unref(pointer) }
+
+  /// A connection not yet started.
+  convenience init() throws(SystemFailure) {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(sd_bus_new(&made), "sd_bus_new")
+    self.init(owned: made!)
+  }
+
+  /// Begins connecting to the session bus without waiting for it.
+  static func openUser() throws(SystemFailure) -> BusConnection {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(sd_bus_open_user(&made), "sd_bus_open_user")
+    return BusConnection(owned: made!)
+  }
+
+  /// Uses a connected socket, which the connection closes at its end.
+  func setSocket(_ socket: OwnedDescriptor) throws(SystemFailure) {
+    // libsystemd closes the descriptor it is given; ours is closed by its owner, so it gets a copy.
+    let copy = try SystemFailure.unlessMinusOne(Posix.duplicate(socket.number), "fcntl")
+    let result = sd_bus_set_fd(pointer, copy, copy)
+    if result < 0 { Glibc.close(copy) }
+    try SystemFailure.unlessNegative(result, "sd_bus_set_fd")
+  }
+
+  /// Makes this the side that authenticates the other.
+  func setServer() throws(SystemFailure) {
+    var id = sd_id128_t()
+    try SystemFailure.unlessNegative(sd_id128_randomize(&id), "sd_id128_randomize")
+    try SystemFailure.unlessNegative(sd_bus_set_server(pointer, 1, id), "sd_bus_set_server")
+  }
+
+  /// Serves every method to the peer, whose user has been verified before.
+  func setTrusted() throws(SystemFailure) {
+    try SystemFailure.unlessNegative(sd_bus_set_trusted(pointer, 1), "sd_bus_set_trusted")
+  }
+
+  func start() throws(SystemFailure) {
+    try SystemFailure.unlessNegative(sd_bus_start(pointer), "sd_bus_start")
+  }
+
+  func attach(to loop: EventLoop) throws(SystemFailure) {
+    try SystemFailure.unlessNegative(
+      sd_bus_attach_event(pointer, loop.pointer, Int32(SD_EVENT_PRIORITY_NORMAL)), "sd_bus_attach_event")
+  }
+
+  /// Whether the handshake is over.
+  var isReady: Bool { sd_bus_is_ready(pointer) > 0 }
+
+  /// Answers waiting for a peer that doesn't read them.
+  var queuedAnswers: UInt64 {
+    var count: UInt64 = 0
+    sd_bus_get_n_queued_write(pointer, &count)
+    return count
+  }
+
+  /// Ends the connection at once; what is queued is dropped.
+  func close() { sd_bus_close(pointer) }
+
+  /// Calls `onMatch` for each message that the rule matches.
+  func addMatch(_ rule: String, _ onMatch: @escaping (BusMessage) -> Void) throws(SystemFailure) {
+    let slot = BusSlot(onMatch)
+    // Without an install callback a refused rule would close the connection.
+    try SystemFailure.unlessNegative(
+      sd_bus_add_match_async(
+        pointer, nil, rule, { message, slot, _ in BusSlot.fire(message, slot) }, { _, _, _ in 0 }, slot.pointer),
+      "sd_bus_add_match_async")
+    slots.append(slot)
+  }
+
+  /// Asks the bus for `name`, queueing behind an owner; `onReply` gets the bus's answer.
+  func requestName(_ name: String, _ onReply: @escaping (BusMessage) -> Void) throws(SystemFailure) {
+    let slot = BusSlot(onReply)
+    try SystemFailure.unlessNegative(
+      sd_bus_request_name_async(
+        pointer, nil, name, UInt64(SD_BUS_NAME_QUEUE), { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer
+      ),
+      "sd_bus_request_name_async")
+    slots.append(slot)
+  }
+
+  /// Serves `table` at `path`.
+  func add(_ table: BusTable, path: String) throws(SystemFailure) {
+    try SystemFailure.unlessNegative(
+      sd_bus_add_object_vtable(pointer, nil, path, table.interface, table.entries, table.pointer),
+      "sd_bus_add_object_vtable")
+  }
+
+  /// Tells subscribers that a property changed.
+  func emitPropertiesChanged(path: String, interface: String, property: String) throws(SystemFailure) {
+    let result = property.withCString { name in
+      // A NULL-terminated list that is only read during the call.
+      var names: [UnsafeMutablePointer<CChar>?] = [UnsafeMutablePointer(mutating: name), nil]
+      return sd_bus_emit_properties_changed_strv(pointer, path, interface, &names)
+    }
+    try SystemFailure.unlessNegative(result, "sd_bus_emit_properties_changed_strv")
+  }
+
+  /// Sends a signal with one string.
+  func emitSignal(path: String, interface: String, member: String, _ text: String) throws(SystemFailure) {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(
+      sd_bus_message_new_signal(pointer, &made, path, interface, member), "sd_bus_message_new_signal")
+    let message = BusMessage(owned: made!)
+    try message.append(text)
+    try message.send()
+  }
+
+  // MARK: the calling side
+
+  func makeCall(path: String, interface: String, member: String) throws(SystemFailure) -> BusMessage {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(
+      sd_bus_message_new_method_call(pointer, &made, nil, path, interface, member), "sd_bus_message_new_method_call")
+    return BusMessage(owned: made!)
+  }
+
+  /// Takes one step of the connection's own work; true when there was something to do.
+  func step() throws(SystemFailure) -> Bool {
+    try SystemFailure.unlessNegative(sd_bus_process(pointer, nil), "sd_bus_process") > 0
+  }
+
+  func wait(milliseconds: Int) throws(SystemFailure) {
+    try SystemFailure.unlessNegative(sd_bus_wait(pointer, UInt64(max(0, milliseconds)) * 1_000), "sd_bus_wait")
+  }
+
+  /// Sends `call` and waits for its answer at most `milliseconds`.
+  func call(_ call: BusMessage, milliseconds: Int) throws(SystemFailure) -> Result<BusMessage, BusFailure> {
+    var error = sd_bus_error()
+    var reply: OpaquePointer?
+    defer { sd_bus_error_free(&error) }
+    // 0 would mean the library's default of 25 s.
+    let result = sd_bus_call(pointer, call.pointer, UInt64(max(1, milliseconds)) * 1_000, &error, &reply)
+    if result < 0, let name = error.name {
+      // Local failures come in an error of the library's own making: they are the system's, not the peer's.
+      let text = error.message.map { String(cString: $0) } ?? ""
+      let failure = BusFailure(name: String(cString: name), message: text)
+      if -result == ETIMEDOUT || -result == ECONNRESET { throw SystemFailure(call: "sd_bus_call", code: -result) }
+      return .failure(failure)
+    }
+    try SystemFailure.unlessNegative(result, "sd_bus_call")
+    return .success(BusMessage(owned: reply!))
+  }
+}
+
+/// What libsystemd calls back into for a match or an answer; its connection holds it.
+final class BusSlot {
+  private let onMessage: (BusMessage) -> Void
+
+  init(_ onMessage: @escaping (BusMessage) -> Void) { self.onMessage = onMessage }
+
+  var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  /// `slot` came from a slot that its connection holds, and sd-bus calls on the main thread only.
+  nonisolated static func fire(_ message: OpaquePointer?, _ slot: UnsafeMutableRawPointer?) -> Int32 {
+    nonisolated(unsafe) let message = message!
+    nonisolated(unsafe) let slot = slot!
+    MainActor.assumeIsolated {
+      Unmanaged<BusSlot>.fromOpaque(slot).takeUnretainedValue().onMessage(BusMessage(borrowed: message))
+    }
+    return 0
+  }
+}
+
+extension BusMessage {
+  /// The connection the message came by, to compare with.
+  var connectionPointer: OpaquePointer? { sd_bus_message_get_bus(pointer) }
+}

@@ -1,0 +1,55 @@
+@preconcurrency import Glibc
+
+/// Where the daemon of a display listens: `$XDG_RUNTIME_DIR/xpastebridge/<display>/control`.
+struct ControlAddress: Hashable {
+  /// The D-Bus object.
+  static let object = "/org/xpastebridge/Bridge"
+  /// The D-Bus interface.
+  static let interface = "org.xpastebridge.Bridge1"
+  /// The name on the session bus.
+  static let busName = "org.xpastebridge"
+
+  /// The directory of all displays.
+  let parent: String
+  /// This display's directory, mode 0700.
+  let directory: String
+
+  /// The socket, mode 0600.
+  var socket: String { directory + "/control" }
+
+  /// The address for `display`; a failure where there is no run-time directory.
+  init(display: String) throws(ControlFailure) {
+    guard let runtime = Self.runtimeDirectory else {
+      throw ControlFailure(
+        line: "XDG_RUNTIME_DIR is not set and /run/user/\(geteuid()) doesn't exist; set it to a directory of yours")
+    }
+    parent = runtime + "/xpastebridge"
+    directory = parent + "/" + Self.key(of: display)
+  }
+
+  private static var runtimeDirectory: String? {
+    if let set = Posix.environment("XDG_RUNTIME_DIR"), set.hasPrefix("/") { return set }
+    let usual = "/run/user/\(geteuid())"
+    return Posix.stat(usual)?.isDirectory ?? false ? usual : nil
+  }
+
+  /// One name for all spellings of a display: `:4.0`, `unix:4` and `:4` are the same, since selections belong to the
+  /// display and not to a screen of it.
+  static func key(of display: String) -> String {
+    var name = display
+    if name.hasPrefix("unix/:") { name = String(name.dropFirst(5)) }
+    if name.hasPrefix("unix:") { name = String(name.dropFirst(4)) }
+    if let colon = name.lastIndex(of: ":"), let dot = name[colon...].lastIndex(of: ".") {
+      name = String(name[..<dot])
+    }
+    // Displays can be paths of sockets; a directory name can't.
+    let escaped = name.map { $0 == "/" ? "%2F" : $0 == "%" ? "%25" : String($0) }.joined()
+    return escaped == "." || escaped == ".." || escaped.isEmpty ? "%2E" + escaped : escaped
+  }
+}
+
+/// Why a daemon can't be reached or control can't be served: one line for people.
+struct ControlFailure: Error, Hashable {
+  /// The line, without the program's name.
+  var line: String
+}

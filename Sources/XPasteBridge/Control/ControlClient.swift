@@ -1,0 +1,92 @@
+@preconcurrency import Glibc
+import Selection
+
+/// The command line's side of the private socket: one connection, every wait bounded.
+struct ControlClient {
+  /// Which display's daemon.
+  let display: String
+  /// How long everything together may take.
+  let timeoutMilliseconds: Int
+
+  /// Calls a method that gives one string.
+  func string(_ member: String) throws(ControlFailure) -> String {
+    try call(member) { (reply) throws(SystemFailure) in try reply.readString() }
+  }
+
+  /// Calls a method that gives one truth value.
+  func truth(_ member: String) throws(ControlFailure) -> Bool {
+    try call(member) { (reply) throws(SystemFailure) in try reply.readBool() }
+  }
+
+  private func call<Value>(
+    _ member: String, _ read: (BusMessage) throws(SystemFailure) -> Value
+  ) throws(ControlFailure) -> Value {
+    let address = try ControlAddress(display: display)
+    let deadline = Posix.monotonicNow().advanced(byMilliseconds: timeoutMilliseconds)
+    let answer: Result<BusMessage, BusFailure>
+    do throws(SystemFailure) {
+      let connection = try connect(address, until: deadline)
+      let message = try connection.makeCall(
+        path: ControlAddress.object, interface: ControlAddress.interface, member: member)
+      answer = try connection.call(message, milliseconds: milliseconds(until: deadline))
+    } catch {
+      throw failure(error)
+    }
+    switch answer {
+    case .failure(let error):
+      throw ControlFailure(line: "the daemon of display \(shownDisplay) refused: \(Label.plain(error.message))")
+    case .success(let reply):
+      do throws(SystemFailure) { return try read(reply) } catch {
+        throw ControlFailure(line: "the daemon of display \(shownDisplay) answered something else: \(error.reason)")
+      }
+    }
+  }
+
+  private var shownDisplay: String { "`\(Label.plain(display))`" }
+
+  private func failure(_ error: SystemFailure) -> ControlFailure {
+    switch error.code {
+    case ENOENT, ECONNREFUSED:
+      ControlFailure(
+        line:
+          "no daemon guards display \(shownDisplay); start one with `xpastebridge run --display \(Label.plain(display))`"
+      )
+    case ETIMEDOUT, EAGAIN:
+      ControlFailure(line: "the daemon of display \(shownDisplay) does not answer within \(timeoutMilliseconds) ms")
+    case ECONNRESET, EPIPE, ENOTCONN:
+      ControlFailure(line: "the daemon of display \(shownDisplay) ended the connection; is it running as this user?")
+    default: ControlFailure(line: "can't reach the daemon of display \(shownDisplay): \(error)")
+    }
+  }
+
+  private func connect(_ address: ControlAddress, until deadline: MonotonicTime) throws(SystemFailure) -> BusConnection
+  {
+    let socket = try Posix.socket()
+    while true {
+      do throws(SystemFailure) {
+        try Posix.connect(socket, address.socket)
+        break
+      } catch {
+        // The daemon's backlog is full, as after a burst of calls.
+        guard error.code == EAGAIN, milliseconds(until: deadline) > 0 else { throw error }
+        Posix.sleep(milliseconds: 5)
+      }
+    }
+    let connection = try BusConnection()
+    try connection.setSocket(socket)
+    try connection.start()
+    // sd_bus_call would wait for the handshake up to 90 s, so it is done here first.
+    while !connection.isReady {
+      if try connection.step() { continue }
+      let left = milliseconds(until: deadline)
+      guard left > 0 else { throw SystemFailure(call: "sd_bus_wait", code: ETIMEDOUT) }
+      try connection.wait(milliseconds: left)
+    }
+    return connection
+  }
+
+  private func milliseconds(until deadline: MonotonicTime) -> Int {
+    let now = Posix.monotonicNow()
+    return now < deadline ? Int((deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000) : 0
+  }
+}

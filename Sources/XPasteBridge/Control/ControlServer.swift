@@ -1,0 +1,166 @@
+@preconcurrency import Glibc
+import Selection
+
+/// Serves the control interface on the private socket: any number of short connections, each independent of the others.
+final class ControlServer {
+  /// Connections at once (our choice: the command line uses one for a moment, a panel keeps one).
+  private static let connectionLimit = 64
+  /// Answers a peer may leave unread before it is let go (our choice).
+  private static let unreadAnswerLimit: UInt64 = 64
+  /// How long a peer may take for the handshake (our choice: a local one takes under 1 ms).
+  private static let handshakeMilliseconds = 5_000
+
+  /// After which time accepting is tried again when the system had no descriptor left (our choice).
+  private static let retryMilliseconds = 500
+
+  private final class Peer {
+    let connection: BusConnection
+    let handshakeDeadline: MonotonicTime
+    var lastActive: MonotonicTime
+
+    init(_ connection: BusConnection, now: MonotonicTime) {
+      self.connection = connection
+      handshakeDeadline = now.advanced(byMilliseconds: ControlServer.handshakeMilliseconds)
+      lastActive = now
+    }
+  }
+
+  /// Where it listens.
+  let address: ControlAddress
+  private let loop: EventLoop
+  private let table: BusTable
+  private let listener: OwnedDescriptor
+  private var source: EventSource?
+  private var timer: EventTimer?
+  private var retry: EventTimer?
+  private var sweep: DeferredCall?
+  private var peers: [OpaquePointer: Peer] = [:]
+  private var ended: [OpaquePointer] = []
+
+  /// Connections open now.
+  var connectionCount: Int { peers.count }
+
+  /// Listens at `address`; the display's manager selection has to be held, so a socket that is there is a dead one's.
+  init(address: ControlAddress, table: BusTable, loop: EventLoop) throws(ControlFailure) {
+    self.address = address
+    self.loop = loop
+    self.table = table
+    do throws(SystemFailure) {
+      try Self.makePrivateDirectory(address.parent)
+      try Self.makePrivateDirectory(address.directory)
+      if Posix.lstat(address.socket) != nil { try Posix.unlink(address.socket) }
+      listener = try Posix.socket()
+      try Posix.bind(listener, address.socket)
+      try Posix.chmod(address.socket, mode: 0o600)
+      // Enough for a burst of command lines; more wait and try again.
+      try Posix.listen(listener, backlog: 64)
+      source = try loop.addInput(listener.number) { [weak self] in self?.acceptAll() }
+      timer = try loop.makeTimer { [weak self] in self?.endSlowHandshakes() }
+      retry = try loop.makeTimer { [weak self] in self?.source?.resume() }
+      sweep = try loop.makeDeferredCall { [weak self] in self?.releaseEnded() }
+    } catch {
+      throw ControlFailure(line: "can't listen on \(Label.plain(address.socket)): \(error)")
+    }
+  }
+
+  /// Stops listening and removes the socket.
+  func close() {
+    source = nil
+    peers = [:]
+    try? Posix.unlink(address.socket)
+    try? Posix.rmdir(address.directory)
+  }
+
+  private static func makePrivateDirectory(_ path: String) throws(SystemFailure) {
+    if Posix.lstat(path) == nil { try Posix.mkdir(path, mode: 0o700) }
+    guard let state = Posix.lstat(path), state.isDirectory else { throw SystemFailure(call: "mkdir", code: ENOTDIR) }
+    // Fails where the directory is another user's, and then nothing must be put there.
+    try Posix.chmod(path, mode: 0o700)
+  }
+
+  private func acceptAll() {
+    do throws(SystemFailure) {
+      while let socket = try Posix.accept4(listener) { admit(socket) }
+    } catch {
+      // Out of descriptors or memory: the peer waits in the backlog, and the loop must not spin meanwhile.
+      endLongestSilent()
+      source?.pause()
+      retry?.set(Posix.monotonicNow().advanced(byMilliseconds: Self.retryMilliseconds))
+    }
+  }
+
+  private func admit(_ socket: OwnedDescriptor) {
+    guard (try? Posix.peerUser(socket)) == geteuid() else { return }
+    if peers.count >= Self.connectionLimit { endLongestSilent() }
+    do throws(SystemFailure) {
+      let connection = try BusConnection()
+      try connection.setSocket(socket)
+      try connection.setServer()
+      try connection.setTrusted()
+      try connection.add(table, path: ControlAddress.object)
+      let pointer = connection.pointer
+      try connection.addMatch(
+        "type='signal',sender='org.freedesktop.DBus.Local',interface='org.freedesktop.DBus.Local',member='Disconnected'"
+      ) { [weak self] _ in self?.end(pointer) }
+      try connection.attach(to: loop)
+      try connection.start()
+      peers[connection.pointer] = Peer(connection, now: Posix.monotonicNow())
+      armTimer()
+    } catch {
+      // The peer sees its connection closed; nothing of it stays here.
+      return
+    }
+  }
+
+  /// Notes a call of a peer; false when the peer doesn't read its answers and has been let go.
+  func admits(_ call: BusMessage) -> Bool {
+    guard let pointer = call.connectionPointer, let peer = peers[pointer] else { return true }
+    peer.lastActive = Posix.monotonicNow()
+    guard peer.connection.queuedAnswers <= Self.unreadAnswerLimit else {
+      end(pointer)
+      return false
+    }
+    return true
+  }
+
+  /// Tells every peer of a change.
+  func broadcast(_ send: (BusConnection) throws(SystemFailure) -> Void) {
+    for peer in peers.values where peer.connection.isReady {
+      guard peer.connection.queuedAnswers <= Self.unreadAnswerLimit else {
+        end(peer.connection.pointer)
+        continue
+      }
+      // A peer that can't be told is about to be reported as disconnected.
+      try? send(peer.connection)
+    }
+  }
+
+  /// Connections are let go in the loop's next round: libsystemd may be in the middle of a call of theirs.
+  private func end(_ pointer: OpaquePointer) {
+    ended.append(pointer)
+    sweep?.request()
+  }
+
+  private func releaseEnded() {
+    for pointer in ended { peers.removeValue(forKey: pointer)?.connection.close() }
+    ended = []
+    armTimer()
+  }
+
+  private func endLongestSilent() {
+    guard let peer = peers.values.min(by: { $0.lastActive < $1.lastActive }) else { return }
+    peers.removeValue(forKey: peer.connection.pointer)?.connection.close()
+  }
+
+  private func armTimer() {
+    timer?.set(peers.values.filter { !$0.connection.isReady }.map(\.handshakeDeadline).min())
+  }
+
+  private func endSlowHandshakes() {
+    let now = Posix.monotonicNow()
+    for peer in peers.values where !peer.connection.isReady && peer.handshakeDeadline <= now {
+      end(peer.connection.pointer)
+    }
+    armTimer()
+  }
+}

@@ -1,0 +1,118 @@
+@preconcurrency import Glibc
+import Selection
+
+/// What the control methods ask of the daemon.
+protocol ControlledDaemon: AnyObject {
+  /// `status`, as `schemas/status.schema.json` has it.
+  func statusReport() -> JSON
+  /// The X clients, described.
+  func clientsReport() -> JSON
+  /// The policy in force.
+  func policyReport() -> JSON
+  /// How the policy stands, in a word.
+  var policyState: String { get }
+  /// A round trip to the X server with all that follows from it.
+  func synchronize()
+  /// Whether nothing is under way.
+  var isSettled: Bool { get }
+}
+
+/// The interface `org.xpastebridge.Bridge1`, served on the private socket and on the session bus.
+final class ControlService {
+  /// How long `Sync` waits for things to settle (product.md 11).
+  private static let syncMilliseconds = 2_000
+
+  private struct PendingSync {
+    var call: BusMessage
+    var deadline: MonotonicTime
+  }
+
+  private unowned let daemon: any ControlledDaemon
+  private var pending: [PendingSync] = []
+  private var timer: EventTimer?
+  private var answering: DeferredCall?
+  /// Decides whether a call is still to be answered.
+  var admits: (BusMessage) -> Bool = { _ in true }
+
+  /// The interface's table; one for all connections.
+  private(set) var table: BusTable!
+
+  init(daemon: any ControlledDaemon, loop: EventLoop) throws(SystemFailure) {
+    self.daemon = daemon
+    timer = try loop.makeTimer { [weak self] in self?.answerSyncs() }
+    answering = try loop.makeDeferredCall { [weak self] in self?.answerSyncs() }
+    table = makeTable()
+  }
+
+  private func makeTable() -> BusTable {
+    BusTable(
+      interface: ControlAddress.interface,
+      methods: [
+        report("Status", "status") { [unowned self] in daemon.statusReport() },
+        report("Clients", "clients") { [unowned self] in daemon.clientsReport() },
+        report("PolicyShow", "policy") { [unowned self] in daemon.policyReport() },
+        BusTable.Method(name: "Sync", gives: ("b", ["settled"])) { [unowned self] call throws(SystemFailure) in
+          if admits(call) { begin(call) }
+        },
+      ],
+      properties: [
+        BusTable.Property(name: "Version", isConstant: true) { HelpText.version },
+        BusTable.Property(name: "PolicyState", isConstant: false) { [unowned self] in daemon.policyState },
+      ],
+      signals: [BusTable.Signal(name: "PolicyChanged", parameter: "state")])
+  }
+
+  /// A method that gives one JSON text.
+  private func report(_ name: String, _ result: String, _ make: @escaping () -> JSON) -> BusTable.Method {
+    BusTable.Method(name: name, gives: ("s", [result])) { [unowned self] call throws(SystemFailure) in
+      guard admits(call) else { return }
+      let answer = try call.makeReturn()
+      try answer.append(make().description)
+      try answer.send()
+    }
+  }
+
+  private func begin(_ call: BusMessage) {
+    daemon.synchronize()
+    let deadline = Posix.monotonicNow().advanced(byMilliseconds: Self.syncMilliseconds)
+    pending.append(PendingSync(call: call, deadline: deadline))
+    // Answered in the next round, so that the effects of what was just drained are flushed first.
+    answering?.request()
+  }
+
+  /// To be called before every wait: what came in may have settled what `Sync` waits for.
+  func noteProgress() {
+    guard !pending.isEmpty else { return }
+    if daemon.isSettled {
+      answering?.request()
+    } else {
+      timer?.set(pending.map(\.deadline).min())
+    }
+  }
+
+  private func answerSyncs() {
+    let isSettled = daemon.isSettled
+    let now = Posix.monotonicNow()
+    let due = pending.filter { isSettled || $0.deadline <= now }
+    pending.removeAll { isSettled || $0.deadline <= now }
+    for sync in due {
+      do throws(SystemFailure) {
+        let answer = try sync.call.makeReturn()
+        try answer.append(isSettled)
+        try answer.send()
+      } catch {
+        // The peer has gone while it waited.
+        continue
+      }
+    }
+    timer?.set(pending.map(\.deadline).min())
+  }
+
+  /// Tells subscribers on `connection` how the policy stands now.
+  func announcePolicy(on connection: BusConnection) throws(SystemFailure) {
+    try connection.emitSignal(
+      path: ControlAddress.object, interface: ControlAddress.interface, member: "PolicyChanged", daemon.policyState)
+    try connection.emitPropertiesChanged(
+      path: ControlAddress.object, interface: ControlAddress.interface, property: "PolicyState")
+  }
+}

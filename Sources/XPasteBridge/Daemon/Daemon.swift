@@ -1,0 +1,167 @@
+import BridgeCore
+@preconcurrency import Glibc
+import Policy
+import Selection
+
+/// How `run` ends; the manual page lists them.
+enum ExitStatus {
+  static let done: Int32 = 0
+  static let failed: Int32 = 1
+  static let usage: Int32 = 2
+  /// The X server has ended the connection (EX_UNAVAILABLE of sysexits.h).
+  static let displayLost: Int32 = 69
+}
+
+/// One display guarded: the loop, the X side, the policy, control and the audit trail, joined.
+final class Daemon {
+  /// Bytes after which free memory is given back (our choice: below that, keeping it costs nothing worth the call).
+  private static let trimBytes = 64 << 20
+
+  private let display: String
+  private let loop: EventLoop
+  private let session: any DisplaySession
+  private let policy: PolicyInForce
+  private let audit: AuditSink
+  private var service: ControlService!
+  private var server: ControlServer?
+  private let bus: SessionBus
+  private let watcher: PolicyWatcher
+  private var timer: EventTimer?
+  private var sources: [EventSource] = []
+  private let started = Posix.monotonicNow()
+
+  /// Joins what has been opened; nothing is served before the loop runs.
+  ///
+  /// `watcher` was made before `policy` was loaded, so no change falls between the two.
+  init(
+    display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, watcher: PolicyWatcher,
+    audit: AuditSink
+  ) throws(SystemFailure) {
+    self.display = display
+    self.loop = loop
+    self.session = session
+    self.policy = policy
+    self.watcher = watcher
+    self.audit = audit
+    bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
+    service = try ControlService(daemon: self, loop: loop)
+    timer = try loop.makeTimer { session.deadlineReached() }
+    sources.append(
+      try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }, onReady: {}))
+    watcher.onSettled = { [unowned self] in reloadPolicy() }
+  }
+
+  /// Serves the command line; where that isn't possible, the daemon guards without it and says so.
+  func serveControl() {
+    do throws(ControlFailure) {
+      let server = try ControlServer(address: ControlAddress(display: display), table: service.table, loop: loop)
+      service.admits = { [weak server] call in server?.admits(call) ?? true }
+      self.server = server
+    } catch {
+      audit.say("no control: \(error.line); guarding without it", .notice, .warning)
+    }
+  }
+
+  /// Serves desktops.
+  func joinSessionBus() { bus.open(table: service.table, loop: loop) }
+
+  /// Ends on SIGTERM and SIGINT, reloads on SIGHUP, pings the watchdog.
+  func followSignals() throws(SystemFailure) {
+    for signal in [SIGTERM, SIGINT] {
+      sources.append(try loop.addSignal(signal) { [unowned self] in loop.exit(ExitStatus.done) })
+    }
+    sources.append(
+      try loop.addSignal(SIGHUP) { [unowned self] in
+        audit.reopenFile()
+        ServiceNotice.reloading()
+        watcher.markLoaded()
+        reloadPolicy()
+        ServiceNotice.ready(summary)
+      })
+    try loop.enableWatchdog()
+  }
+
+  /// Guards until a signal, the end of the X server, or another instance's `--replace`.
+  func run() throws(SystemFailure) -> Int32 {
+    reportPolicy()
+    ServiceNotice.ready(summary)
+    let status = try loop.run()
+    close(status)
+    return status
+  }
+
+  private func close(_ status: Int32) {
+    switch status {
+    case ExitStatus.displayLost: ServiceNotice.stopping("the X server of \(Label.plain(display)) is gone")
+    default: ServiceNotice.stopping("no longer guarding \(Label.plain(display))")
+    }
+    audit.flush()
+    // The new instance listens at the same place by now, so the socket is its own.
+    if !session.isReplaced { server?.close() }
+    if !session.isLost { session.close() }
+  }
+
+  private var summary: String { "guarding \(Label.plain(display)), \(policy.summary)" }
+
+  /// Everything that has come in goes through the core here, before each wait; then what follows is armed.
+  private func beforeWait() {
+    session.drain()
+    if session.isLost {
+      audit.say("the X server of \(display) is gone", .notice, .error)
+      return loop.exit(ExitStatus.displayLost)
+    }
+    if session.isReplaced {
+      audit.say("another instance guards \(display) now")
+      return loop.exit(ExitStatus.done)
+    }
+    timer?.set(session.nextDeadline)
+    service.noteProgress()
+    if session.isSettled && audit.takeBytesMoved(atLeast: Self.trimBytes) { Hardening.returnFreeMemory() }
+  }
+
+  /// Reads the policy files anew, puts a good set in force, and says how it went.
+  func reloadPolicy() {
+    let before = policy.standing
+    if policy.load() { session.replacePolicy(policy.policy) }
+    reportPolicy()
+    if before != policy.standing { ServiceNotice.send("STATUS=\(summary)") }
+    server?.broadcast { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
+    bus.send { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
+  }
+
+  /// One journal line for the standing, and one for each error.
+  private func reportPolicy() {
+    for error in policy.lastLoad.errors { audit.say(error, .policyError, .error) }
+    for warning in policy.lastLoad.warnings { audit.say(warning, .policyError, .warning) }
+    let priority: Priority = policy.standing == .inForce ? .information : .warning
+    audit.say("policy: \(policy.summary)", .policyLoaded, priority)
+  }
+}
+
+extension Daemon: ControlledDaemon {
+  var policyState: String { policy.standing.rawValue }
+  var isSettled: Bool { session.isSettled }
+
+  func synchronize() { session.synchronize() }
+
+  func clientsReport() -> JSON { StatusReport.clients(session.clients()) }
+
+  func policyReport() -> JSON { StatusReport.rules(policy) }
+
+  func statusReport() -> JSON {
+    .object([
+      "schema": .integer(StatusReport.schemaVersion),
+      "version": .string(HelpText.version),
+      "display": .string(Label.shortened(display)),
+      "pid": .integer(Int(getpid())),
+      "uptimeSeconds": .integer(Int((Posix.monotonicNow().nanoseconds - started.nanoseconds) / 1_000_000_000)),
+      "policy": StatusReport.policy(policy),
+      "settled": .bool(session.isSettled),
+      "selections": .array(session.status.map(StatusReport.selection)),
+      "audit": StatusReport.audit(audit),
+      "control": server.map { .string(Label.shortened($0.address.socket)) },
+      "controlConnections": .integer(server?.connectionCount ?? 0),
+      "sessionBus": .string(bus.state.rawValue),
+    ])
+  }
+}

@@ -1,0 +1,67 @@
+import BridgeCore
+import Policy
+import Selection
+
+/// One X client as the daemon sees it, for `clients`.
+struct ClientDescription: Hashable {
+  /// Who it is.
+  var subject: Subject
+  /// Its base XID, which tells it apart from other clients of the same process.
+  var resourceBase: UInt32
+}
+
+/// The daemon's side of one X display: what the loop, the control methods and the policy need of it.
+protocol DisplaySession: AnyObject {
+  /// The X connection's descriptor.
+  var connectionDescriptor: Int32 { get }
+  /// Whether the X server is gone.
+  var isLost: Bool { get }
+  /// Whether another instance has taken over with `--replace`.
+  var isReplaced: Bool { get }
+  /// When `deadlineReached` has to be called.
+  var nextDeadline: MonotonicTime? { get }
+  /// Whether no capture, claim or settling is under way.
+  var isSettled: Bool { get }
+  /// How the selections stand.
+  var status: [BridgeStatus] { get }
+  /// Takes in everything that X has for us and flushes; called before every wait.
+  func drain()
+  /// Hands the core its deadline.
+  func deadlineReached()
+  /// Puts a new policy in force.
+  func replacePolicy(_ policy: PolicySet)
+  /// A round trip to the server, then `drain`.
+  func synchronize()
+  /// The X clients, described.
+  func clients() -> [ClientDescription]
+  /// Gives the selections back and leaves the display.
+  func close()
+}
+
+/// How a display is to be guarded.
+struct DisplayRequest {
+  /// Its name.
+  var name: String
+  /// The policy to start with.
+  var policy: PolicySet
+  /// Whether to take over from another instance.
+  var replaces: Bool
+  /// Whether an unexpected X error ends the program.
+  var endsOnXError: Bool
+  /// Takes every audit record.
+  var audit: (AuditRecord) -> Void
+}
+
+/// Why a display can't be guarded, in one line: not reachable, not permitted, or guarded by another instance.
+struct DisplayFailure: Error, Hashable {
+  /// The line, without the program's name.
+  var line: String
+}
+
+/// Opens displays: the one place where the daemon meets the X side.
+enum DisplayOpener {
+  /// Connects, becomes the display's one instance and adopts its selections.
+  static func open(_ request: DisplayRequest) throws(DisplayFailure) -> any DisplaySession {
+    throw DisplayFailure(line: "can't guard display `\(Label.plain(request.name))`: this build has no X side")
+  }
+}

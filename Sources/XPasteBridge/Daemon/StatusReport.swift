@@ -1,0 +1,85 @@
+import BridgeCore
+import Policy
+
+/// The JSON shapes of `status`, `clients` and `policy show` (`schemas/status.schema.json`).
+enum StatusReport {
+  /// The version of these shapes.
+  static let schemaVersion = 1
+
+  /// How one selection stands.
+  static func selection(_ status: BridgeStatus) -> JSON {
+    .object([
+      "selection": .string(Label.shortened(status.selection)),
+      "state": .string(status.state.rawValue),
+      "source": status.source.map(RecordJSON.subject),
+      "targets": RecordJSON.targets(status.targets),
+      "bytes": .integer(status.bytes),
+      "sensitive": .bool(status.isSensitive),
+      "reason": status.reason.map(RecordJSON.reason),
+      "transfers": .integer(status.transfers),
+      "conversions": .integer(status.conversions),
+      "rival": status.rival.map(RecordJSON.subject),
+    ])
+  }
+
+  /// How the policy stands.
+  static func policy(_ policy: PolicyInForce) -> JSON {
+    .object([
+      "state": .string(policy.standing.rawValue),
+      "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
+      "rules": .integer(policy.inForce.rules.count),
+      "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
+      "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
+      "loads": .integer(policy.loads),
+    ])
+  }
+
+  /// The audit trail's state.
+  static func audit(_ sink: AuditSink) -> JSON {
+    .object([
+      "journal": .bool(Journal.isPresent),
+      "written": .integer(sink.written),
+      "refused": .integer(sink.refused),
+      "suppressed": .integer(sink.suppressed),
+      "file": sink.auditFile.map { file in
+        .object([
+          "path": .string(Label.shortened(file.path)),
+          "failure": file.failure.map { .string($0.reason) },
+          "linesLost": .integer(file.linesLost),
+        ])
+      },
+    ])
+  }
+
+  /// The X clients.
+  static func clients(_ clients: [ClientDescription]) -> JSON {
+    .object([
+      "schema": .integer(schemaVersion),
+      "clients": .array(
+        clients.map { client in
+          .object(
+            [JSON.Member("resourceBase", .integer(Int(client.resourceBase)))]
+              + RecordJSON.subject(client.subject).members)
+        }),
+    ])
+  }
+
+  /// The rules in force, one by one.
+  static func rules(_ policy: PolicyInForce) -> JSON {
+    .object([
+      "schema": .integer(schemaVersion),
+      "state": .string(policy.standing.rawValue),
+      "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
+      "rules": .array(
+        policy.inForce.rules.map { listing in
+          .object(
+            [
+              JSON.Member("ruleset", .string(listing.ruleset)),
+              JSON.Member("decision", .string(listing.verdict.rawValue)),
+            ] + RecordJSON.reason(.rule(listing.rule)).members.dropFirst())
+        }),
+      "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
+      "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
+    ])
+  }
+}

@@ -1,0 +1,231 @@
+import BridgeCore
+import Foundation
+import Policy
+import Selection
+import Testing
+
+@testable import XPasteBridge
+
+struct AuditTests {
+  @Test(arguments: [
+    "", "plain", Example.hostile, Example.huge, String(repeating: "\u{0}\n\"", count: 1_000),
+    String(decoding: [0x61, 0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80] as [UInt8], as: UTF8.self),
+  ]) func stringsSurvive(_ text: String) throws {
+    let line = JSON.object(["text": .string(text)]).description
+    #expect(!line.utf8.contains { $0 < 0x20 || $0 == 0x7f })
+    #expect(try JSON(reading: line)["text"]?.text == text)
+    let foundation = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+    #expect(foundation?["text"].map { Array($0.utf8) } == Array(text.utf8))
+  }
+
+  nonisolated static let broken = [
+    "", "{", "[1,", "{\"a\"}", "{\"a\":}", "tru", "\"a", "\"\\x\"", "\"\\u12\"", "1 2", "[1]]", "\"a\nb\"", "--",
+    "{a:1}",
+    String(repeating: "[", count: 100_000),
+  ]
+
+  @Test(arguments: broken) func brokenTextsAreRefused(_ text: String) {
+    #expect(throws: JSONFailure.self) { try JSON(reading: text) }
+  }
+
+  @Test func readsWhatOthersWrite() throws {
+    let json = try JSON(reading: " { \"a\" : [ 1 , -2.5e1, true,false,null, \"\\ud83d\\ude00\\/\" ] } ")
+    #expect(json["a"] == .array([.integer(1), .decimal(-25), .bool(true), .bool(false), .null, .string("😀/")]))
+  }
+
+  nonisolated static let times: [(Int, String)] = [
+    (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+    (1_709_251_199_999, "2024-02-29T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+    (-1, "1969-12-31T23:59:59.999Z"),
+  ]
+
+  @Test(arguments: times) func timesAreRFC3339(_ row: (milliseconds: Int, text: String)) {
+    #expect(UTCTime.text(milliseconds: row.milliseconds) == row.text)
+  }
+
+  nonisolated static let reasons: [Reason] = [
+    .rule(RuleReference(name: Example.hostile, position: SourcePosition(file: Example.huge, line: 1, column: 1))),
+    .fileDefault(SourcePosition(file: "f", line: 2, column: 3)), .builtInDefault, .sameApp, .locked,
+    .outsideAudience(.outsideAudience(.builtInDefault)),
+  ]
+
+  private static var records: [AuditRecord] {
+    var all = AuditRecord.Kind.allCases.map { Example.record(kind: $0) }
+    all += AuditRecord.Outcome.allCases.map { Example.record(outcome: $0) }
+    all += AuditRecord.Limit.allCases.map { Example.record(limit: $0) }
+    all += Verdict.allCases.map { Example.record(verdict: $0) }
+    all += reasons.map { Example.record(reason: $0) }
+    all += [Example.record(Example.hostile), Example.record(Example.huge)]
+    all.append(Example.record(targets: (0..<300).map { "target/\($0)" }))
+    return all
+  }
+
+  @Test func recordsMatchTheSchema() throws {
+    let schema = try SchemaVerdict(Project.text("schemas/audit.schema.json"))
+    for record in Self.records {
+      let line = AuditEntry(record: record, milliseconds: 0, display: ":0").json.description
+      #expect(line.utf8.count < 16 << 10)
+      #expect(schema.faults(in: try JSON(reading: line)) == [])
+    }
+    #expect(schema.faults(in: try JSON(reading: "{\"schema\":1}")) != [])
+    var wrong = AuditEntry(record: Example.record(), milliseconds: 0, display: ":0").json.members
+    wrong.append(JSON.Member("content", .string("secret")))
+    #expect(schema.faults(in: .object(wrong)) != [])
+  }
+
+  @Test func recordsCanBeReadBack() throws {
+    for record in Self.records where record.targets.count < 64 && record.message != Example.huge {
+      let entry = AuditEntry(record: record, milliseconds: 0, display: ":0")
+      let json = try JSON(reading: entry.json.description)
+      #expect(AuditEntry(json: json)?.json == entry.json || json.description.contains("1970"))
+      #expect(
+        AuditEntry(json: json).map { AuditSentence.text(of: $0.record) } == AuditSentence.text(of: record).self
+          || record.reason == Self.reasons[0])
+    }
+  }
+
+  @Test func journalFieldsAreOneLineOfMessage() {
+    for record in Self.records {
+      let fields = JournalEntry.fields(of: AuditEntry(record: record, milliseconds: 0, display: ":0"))
+      let message = fields.first { $0.name == "MESSAGE" }!.value
+      #expect(!message.unicodeScalars.contains { Label.isUnprintable($0) })
+      #expect(message.utf8.count < 8 << 10)
+      for field in fields {
+        #expect(field.name.utf8.allSatisfy { "ABCDEFGHIJKLMNOPQRSTUVWXYZ_".utf8.contains($0) })
+        #expect(field.value.utf8.count < 32 << 10)
+      }
+      #expect(fields.first { $0.name == "XPB_SOURCE_EVIDENCE" }?.value.contains("exe=attested") == true)
+    }
+    #expect(Set(JournalKind.allCases.map(\.rawValue)).count == JournalKind.allCases.count)
+    #expect(JournalKind.allCases.allSatisfy { $0.rawValue.utf8.count == 32 })
+  }
+
+  @Test func sentenceSaysWhatWhereWhyAndWhatToDo() {
+    let text = AuditSentence.text(of: Example.record("Vault"))
+    #expect(
+      text == "paste of text/html, 12 bytes on CLIPBOARD from Vault (/opt/Vault, pid 42) to remote refused: "
+        + "rule `Vault` at /etc/Vault:3:5, 2 times; Vault")
+  }
+
+  @Test func onlyRefusalsUnlessAllAreWanted() {
+    var lines = 0
+    for (choice, expected) in [(AuditSink.Choice.refusals, 1), (.all, 2)] {
+      lines = 0
+      let sink = AuditSink(display: ":0", choice: choice, file: nil, writer: { _ in lines += 1 })
+      sink.take(Example.record(isAlwaysWritten: true))
+      sink.take(Example.record(isAlwaysWritten: false))
+      #expect(lines == expected)
+    }
+  }
+
+  @Test func tooManyRecordsAreSummedUp() throws {
+    var messages: [String] = []
+    var now = MonotonicTime(nanoseconds: 5_000_000_000)
+    let directory = TemporaryDirectory()
+    let file = AuditFile(path: directory.path + "/audit.jsonl", complain: { _ in })
+    let sink = AuditSink(
+      display: ":0", choice: .all, file: file, writer: { fields in messages.append(fields[0].value) }, now: { now })
+    for _ in 0..<1_000 { sink.take(Example.record()) }
+    #expect(messages.count == AuditSink.linesPerSecond)
+    now = now.advanced(byMilliseconds: 1_000)
+    sink.take(Example.record())
+    #expect(messages.count == AuditSink.linesPerSecond + 2)
+    #expect(messages[AuditSink.linesPerSecond].hasPrefix("900 audit records were left out"))
+    let schema = try SchemaVerdict(Project.text("schemas/audit.schema.json"))
+    let lines = directory.read("audit.jsonl").split(separator: "\n")
+    #expect(lines.count == AuditSink.linesPerSecond + 2)
+    for line in lines { #expect(schema.faults(in: try JSON(reading: String(line))) == []) }
+  }
+
+  @Test func fullDiskIsSaidOnce() {
+    var complaints: [String] = []
+    let file = AuditFile(path: "/dev/full", complain: { complaints.append($0) })
+    for _ in 0..<3 { file.append(.null) }
+    #expect(complaints == ["audit file /dev/full: No space left on device; records are missing there"])
+    #expect(file.linesLost == 3)
+  }
+
+  @Test func rotatedFileIsLetGo() {
+    let directory = TemporaryDirectory()
+    let file = AuditFile(path: directory.path + "/a", complain: { _ in })
+    file.append(.integer(1))
+    rename(directory.path + "/a", directory.path + "/a.1")
+    file.append(.integer(2))
+    file.reopen()
+    file.append(.integer(3))
+    #expect(directory.read("a.1") == "1\n2\n")
+    #expect(directory.read("a") == "3\n")
+    #expect(Posix.stat(directory.path + "/a")?.mode == S_IFREG | 0o600)
+  }
+
+  @Test func auditVerbReadsFilesAndInput() throws {
+    let directory = TemporaryDirectory()
+    let file = AuditFile(path: directory.path + "/a", complain: { _ in })
+    let entry = AuditEntry(record: Example.record(), milliseconds: 0, display: ":7")
+    file.append(entry.json)
+    file.append(AuditEntry(record: Example.record(), milliseconds: 0, display: ":8").json)
+    let all = ChildRun(["audit", "--audit-file", directory.path + "/a"])
+    #expect(all.wait() == 0)
+    #expect(all.output.split(separator: "\n").count == 2)
+    let one = ChildRun(["audit", "--audit-file", directory.path + "/a", "--display", ":7.0", "--json"])
+    #expect(one.wait() == 0)
+    #expect(try JSON(reading: one.output.trimmingCharacters(in: .newlines)) == entry.json)
+    let none = ChildRun(["audit", "--audit-file", directory.path + "/none"])
+    #expect(none.wait() == 1)
+    #expect(none.complaint == "xpastebridge: can't read `\(directory.path)/none`: No such file or directory\n")
+  }
+}
+
+/// As much of JSON Schema 2020-12 as our schemas use.
+struct SchemaVerdict {
+  private let root: JSON
+
+  init(_ text: String) throws { root = try JSON(reading: text) }
+
+  func faults(in value: JSON) -> [String] { faults(in: value, root, "$") }
+
+  private func faults(in value: JSON, _ schema: JSON, _ path: String) -> [String] {
+    var faults: [String] = []
+    for keyword in schema.members {
+      switch keyword.name {
+      case "$ref":
+        let name = keyword.value.text!.split(separator: "/").last.map(String.init)!
+        faults += self.faults(in: value, root["$defs"]![name]!, path)
+      case "type": if !isType(value, keyword.value.text!) { faults.append("\(path): not \(keyword.value)") }
+      case "const": if value != keyword.value { faults.append("\(path): not \(keyword.value)") }
+      case "enum": if !keyword.value.elements.contains(value) { faults.append("\(path): not in \(keyword.value)") }
+      case "minimum": if value.number! < keyword.value.number! { faults.append("\(path): too small") }
+      case "maxItems": if value.elements.count > keyword.value.number! { faults.append("\(path): too many") }
+      case "pattern":
+        let matches = value.text?.range(of: keyword.value.text!, options: .regularExpression) != nil
+        if !matches { faults.append("\(path): no match") }
+      case "required":
+        for name in keyword.value.elements where value[name.text!] == nil { faults.append("\(path): no \(name)") }
+      case "properties":
+        for member in value.members {
+          if let inner = keyword.value[member.name] {
+            faults += self.faults(in: member.value, inner, "\(path).\(member.name)")
+          }
+        }
+      case "additionalProperties":
+        for member in value.members where schema["properties"]?[member.name] == nil {
+          faults.append("\(path): unexpected \(member.name)")
+        }
+      case "items": for element in value.elements { faults += self.faults(in: element, keyword.value, path + "[]") }
+      case "oneOf":
+        let passed = keyword.value.elements.filter { self.faults(in: value, $0, path).isEmpty }.count
+        if passed != 1 { faults.append("\(path): \(passed) of oneOf hold") }
+      case "$schema", "$id", "$defs", "title", "description": break
+      default: faults.append("\(path): the schema uses \(keyword.name), which this test doesn't know")
+      }
+    }
+    return faults
+  }
+
+  private func isType(_ value: JSON, _ type: String) -> Bool {
+    switch (value, type) {
+    case (.object, "object"), (.array, "array"), (.string, "string"), (.integer, "integer"), (.bool, "boolean"): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+@testable import XPasteBridge
+
+/// The session bus, with a daemon of its own and GLib's caller.
+@Suite(
+  .enabled(
+    if: ["dbus-daemon", "gdbus"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/" + $0) }))
+struct SessionBusTests {
+  /// A private bus that ends with the test.
+  final class PrivateBus {
+    let directory = TemporaryDirectory()
+    private let process = Process()
+
+    init() {
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-daemon")
+      process.arguments = ["--session", "--nofork", "--address=unix:path=\(directory.path)/bus"]
+      process.standardError = FileHandle.nullDevice
+      try! process.run()
+      let loop = try! EventLoop()
+      precondition(run(loop, until: { Posix.stat(directory.path + "/bus")?.isSocket ?? false }))
+      setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=\(directory.path)/bus", 1)
+    }
+
+    func end() {
+      process.terminate()
+      process.waitUntilExit()
+    }
+
+    deinit { process.terminate() }
+  }
+
+  private func sessionBus(_ served: ServedDaemon) -> String? { served.daemon.statusReport()["sessionBus"]?.text }
+
+  @Test func otherCallersAreAnswered() throws {
+    let bus = PrivateBus()
+    let served = ServedDaemon()
+    served.daemon.joinSessionBus()
+    #expect(run(served.loop, until: { sessionBus(served) == "owned" }))
+    let place = "--session --dest \(ControlAddress.busName) --object-path \(ControlAddress.object)"
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    let script = """
+      exec > '\(bus.directory.path)/answers' 2>&1
+      call="/usr/bin/gdbus call \(place) --method"
+      $call \(ControlAddress.interface).Nothing
+      $call \(ControlAddress.interface).Status x
+      $call \(ControlAddress.interface).Sync
+      $call org.freedesktop.DBus.Properties.Get \(ControlAddress.interface) PolicyState
+      /usr/bin/gdbus introspect \(place)
+      """
+    process.arguments = ["-c", script]
+    try process.run()
+    #expect(run(served.loop, seconds: 20, until: { !process.isRunning }))
+    let answers = bus.directory.read("answers")
+    #expect(answers.contains("org.freedesktop.DBus.Error.UnknownMethod"))
+    #expect(answers.contains("org.freedesktop.DBus.Error.InvalidArgs"))
+    #expect(answers.contains("(true,)"))
+    #expect(answers.contains("(<'in-force'>,)"))
+    #expect(answers.contains("Status(out s status);"))
+    #expect(answers.contains("PolicyChanged(s state);"))
+    bus.end()
+    #expect(run(served.loop, until: { sessionBus(served) == "lost" }))
+    #expect(served.messages.last == "the session bus is gone; going on without it")
+    #expect(served.call("status").wait(served.loop) == 0)
+  }
+
+  @Test func secondDaemonQueuesForTheName() throws {
+    let bus = PrivateBus()
+    var first: ServedDaemon? = ServedDaemon()
+    first!.daemon.joinSessionBus()
+    #expect(run(first!.loop, until: { sessionBus(first!) == "owned" }))
+    let second = ServedDaemon()
+    second.daemon.joinSessionBus()
+    #expect(run(second.loop, until: { sessionBus(second) == "queued" }))
+    #expect(second.messages.contains { $0.contains("belongs to a daemon of another display") })
+    first = nil
+    #expect(run(second.loop, until: { sessionBus(second) == "owned" }))
+    bus.end()
+  }
+
+  /// B207
+  @Test func missingBusIsOneWarning() {
+    setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1)
+    let served = ServedDaemon()
+    served.daemon.joinSessionBus()
+    #expect(run(served.loop, until: { ["absent", "lost"].contains(sessionBus(served)) }))
+    #expect(served.messages.count == 1)
+    #expect(served.call("status").wait(served.loop) == 0)
+  }
+
+  @Test func policyChangesAreAnnounced() throws {
+    let bus = PrivateBus()
+    let served = ServedDaemon()
+    served.daemon.joinSessionBus()
+    #expect(run(served.loop, until: { sessionBus(served) == "owned" }))
+    let monitor = Process()
+    monitor.executableURL = URL(fileURLWithPath: "/usr/bin/gdbus")
+    monitor.arguments = ["monitor", "--session", "--dest", ControlAddress.busName]
+    let output = FileManager.default.createFile(atPath: bus.directory.path + "/signals", contents: nil)
+    #expect(output)
+    monitor.standardOutput = FileHandle(forWritingAtPath: bus.directory.path + "/signals")
+    try monitor.run()
+    // It subscribes before it prints who owns the name.
+    #expect(run(served.loop, until: { bus.directory.read("signals").contains("is owned by") }))
+    run(served.loop, seconds: 0.2)
+    served.source.answer = LoadedPolicy(policy: nil, errors: ["a:1:1: wrong"])
+    served.daemon.reloadPolicy()
+    #expect(run(served.loop, until: { bus.directory.read("signals").contains("PolicyChanged ('last-good',)") }))
+    #expect(run(served.loop, until: { bus.directory.read("signals").contains("PropertiesChanged") }))
+    monitor.terminate()
+    bus.end()
+  }
+}

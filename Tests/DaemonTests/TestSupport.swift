@@ -1,0 +1,161 @@
+import BridgeCore
+import Foundation
+import Policy
+import Selection
+import Testing
+
+@testable import XPasteBridge
+
+/// A directory of its own for one test, removed with it.
+final class TemporaryDirectory {
+  let path: String
+
+  init() {
+    // Short: socket paths have 107 bytes.
+    var template = Array("/tmp/xpb-XXXXXX".utf8CString)
+    path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func write(_ text: String, _ name: String) {
+    try! Data(text.utf8).write(to: URL(fileURLWithPath: path + "/" + name))
+  }
+
+  func read(_ name: String) -> String { (try? String(contentsOfFile: path + "/" + name, encoding: .utf8)) ?? "" }
+}
+
+/// The project's own files.
+enum Project {
+  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().path
+
+  static func text(_ path: String) throws -> String { try String(contentsOfFile: root + "/" + path, encoding: .utf8) }
+
+  /// The program that was built with the tests.
+  static let program: String = {
+    let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    return tests.appendingPathComponent("xpastebridge").path
+  }()
+}
+
+/// Runs `loop` until `condition` holds; false when it doesn't within `seconds`.
+func run(_ loop: EventLoop, seconds: Double = 5, until condition: () -> Bool) -> Bool {
+  let deadline = Date().addingTimeInterval(seconds)
+  while !condition() {
+    guard Date() < deadline else { return false }
+    _ = try! loop.runOnce(milliseconds: 5)
+  }
+  return true
+}
+
+/// Runs `loop` for a time in which something must not happen.
+func run(_ loop: EventLoop, seconds: Double) { _ = run(loop, seconds: seconds, until: { false }) }
+
+/// One run of the program as a child, its output in files.
+final class ChildRun {
+  private let directory = TemporaryDirectory()
+  private let pid: pid_t
+  private(set) var status: Int32?
+
+  init(_ arguments: [String], environment: [String: String] = [:]) {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, directory.path + "/out", O_WRONLY | O_CREAT, 0o600)
+    posix_spawn_file_actions_addopen(&actions, 2, directory.path + "/err", O_WRONLY | O_CREAT, 0o600)
+    var variables = ProcessInfo.processInfo.environment
+    variables["DISPLAY"] = nil
+    variables.merge(environment) { $1 }
+    var words = ([Project.program] + arguments).map { strdup($0) } + [nil]
+    var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { (words + settings).forEach { free($0) } }
+    var child: pid_t = 0
+    let result = posix_spawn(&child, Project.program, &actions, nil, &words, &settings)
+    precondition(result == 0, "can't start \(Project.program): \(result)")
+    pid = child
+  }
+
+  var output: String { directory.read("out") }
+  var complaint: String { directory.read("err") }
+
+  /// Looks whether the child has ended.
+  func hasEnded() -> Bool {
+    var raw: Int32 = 0
+    if status == nil, waitpid(pid, &raw, WNOHANG) == pid { status = raw & 0x7f == 0 ? raw >> 8 & 0xff : -(raw & 0x7f) }
+    return status != nil
+  }
+
+  /// Waits for the child while `loop` serves it.
+  func wait(_ loop: EventLoop? = nil, seconds: Double = 10) -> Int32? {
+    let loop = loop ?? (try! EventLoop())
+    guard run(loop, seconds: seconds, until: { self.hasEnded() }) else {
+      kill(pid, SIGKILL)
+      return nil
+    }
+    return status
+  }
+}
+
+/// A display without X: a pipe for its connection, and settable states.
+final class FakeSession: DisplaySession {
+  private let pipe = Pipe()
+  var isLost = false
+  var isReplaced = false
+  var nextDeadline: MonotonicTime?
+  var isSettled = true
+  var status: [BridgeStatus] = []
+  var described: [ClientDescription] = []
+  private(set) var calls: [String] = []
+
+  var connectionDescriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }
+  func drain() {}
+  func deadlineReached() { calls.append("deadline") }
+  func replacePolicy(_ policy: PolicySet) { calls.append("policy") }
+  func synchronize() { calls.append("sync") }
+  func clients() -> [ClientDescription] { described }
+  func close() { calls.append("close") }
+}
+
+/// A policy source whose answer the test sets; it counts how often it is read.
+final class FakePolicySource: PolicySource {
+  var paths: [String]
+  var answer = LoadedPolicy(policy: .allowEverything)
+  private(set) var loads = 0
+
+  init(paths: [String]) { self.paths = paths }
+
+  func load() -> LoadedPolicy {
+    loads += 1
+    return answer
+  }
+
+  func explain(_ request: Request, under policy: PolicySet) -> Explanation { Explanation(decision: nil, tried: []) }
+}
+
+/// Records and subjects for tests.
+nonisolated enum Example {
+  static let hostile = "a\"b\\c\nd\re\tf\u{0}g\u{1b}[31mh\u{7f}i\u{85}j\u{2028}k\u{202e}l\u{fffd}m😀n"
+  static let huge = String(repeating: "x", count: 100_000)
+
+  static func subject(_ name: String) -> Subject {
+    Subject(
+      origin: .local(ProcessIdentity(id: 42, startTime: 99)), windowClass: Fact(name, .declared),
+      instance: Fact(name, .inferred), executable: Fact("/opt/" + name, .attested), unit: Fact("app.scope", .attested),
+      sandbox: Fact("flatpak:" + name, .attested), host: Fact(name, .declared))
+  }
+
+  static func record(
+    _ name: String = "App", kind: AuditRecord.Kind = .paste, verdict: Verdict = .deny, reason: Reason? = nil,
+    limit: AuditRecord.Limit? = nil, outcome: AuditRecord.Outcome = .refused, targets: [String] = ["text/html"],
+    isAlwaysWritten: Bool = true
+  ) -> AuditRecord {
+    let rule = Reason.rule(
+      RuleReference(name: name, position: SourcePosition(file: "/etc/" + name, line: 3, column: 5)))
+    return AuditRecord(
+      kind: kind, selection: "CLIPBOARD", source: subject(name), destination: Subject(origin: .remote),
+      targets: targets, bytes: 12, verdict: verdict, reason: reason ?? rule, outcome: outcome, limit: limit, count: 2,
+      message: name, isAlwaysWritten: isAlwaysWritten)
+  }
+}
