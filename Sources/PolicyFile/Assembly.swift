@@ -86,8 +86,8 @@ struct Assembly {
   // MARK: - Names that must exist
 
   private func resolveNames(_ files: [FileContent], _ ruleset: Ruleset) {
-    let groups = Set(ruleset.groups.map(\.name) + outer.groups.map(\.name))
-    let boards = Set(ruleset.boards.map(\.name) + outerBoards.map(\.name))
+    let groups = Set(files.flatMap(\.groupNames) + outer.groups.map(\.name))
+    let boards = Set(files.flatMap(\.boardNames) + outerBoards.map(\.name))
     for file in files {
       for use in file.groupUses where !groups.contains(use.name) {
         report.error(

@@ -62,8 +62,13 @@ struct DocumentReader {
     if let offset = Encoding.firstFlaw(in: text) {
       let place = Encoding.place(of: offset, in: text)
       let position = SourcePosition(file: path, line: place.line, column: place.column)
-      let byte = String(text[offset], radix: 16, uppercase: true)
-      report.error(.encoding, at: position, "expected UTF-8, found byte 0x\(byte)", hint: "save the file as UTF-8")
+      let digits = String(text[offset], radix: 16, uppercase: true)
+      let byte = "0x" + (digits.count == 1 ? "0" : "") + digits
+      if text[offset] < 0x80 {
+        report.error(.encoding, at: position, "expected text without control characters, found byte \(byte)")
+      } else {
+        report.error(.encoding, at: position, "expected UTF-8, found byte \(byte)", hint: "save the file as UTF-8")
+      }
       return nil
     }
     return text
