@@ -19,8 +19,9 @@ struct Assembly {
       ruleset.primary = stricter(ruleset.primary, file.primary)
       ruleset.secondary = stricter(ruleset.secondary, file.secondary)
       ruleset.cutBuffers = stricter(ruleset.cutBuffers, file.cutBuffers)
-      if let found = file.defaultDecision, found.verdict > ruleset.defaultDecision?.verdict ?? .allow
-        || ruleset.defaultDecision == nil
+      if let found = file.defaultDecision,
+        found.verdict > ruleset.defaultDecision?.verdict ?? .allow
+          || ruleset.defaultDecision == nil
       {
         ruleset.defaultDecision = found
       }
@@ -58,7 +59,8 @@ struct Assembly {
     guard clip > total, let setting = limits[.maxTotal] ?? limits[.maxClip] else { return }
     report.error(
       .outOfRange, at: setting.position,
-      "expected `max-total` of at least `max-clip`, found \(Quantity.shown(bytes: total)) and \(Quantity.shown(bytes: clip))")
+      "expected `max-total` of at least `max-clip`, found \(Quantity.shown(bytes: total)) and \(Quantity.shown(bytes: clip))"
+    )
   }
 
   private func rejectDoubles(_ ruleset: Ruleset) {

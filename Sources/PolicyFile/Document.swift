@@ -156,7 +156,8 @@ struct DocumentReader {
       defer { yaml_event_delete(&second) }
       entries.append(Node.Entry(key: key, value: try node(from: second, depth: depth + 1)))
     }
-    return Node(value: .mapping(entries), position: position(start)).measured(by: entries.flatMap { [$0.key, $0.value] })
+    return Node(value: .mapping(entries), position: position(start)).measured(
+      by: entries.flatMap { [$0.key, $0.value] })
   }
 
   private mutating func anchored(
@@ -199,7 +200,8 @@ struct DocumentReader {
 
   private func rejectTag(_ tag: UnsafeMutablePointer<yaml_char_t>?, _ event: yaml_event_t) throws(Unreadable) {
     guard let tag else { return }
-    throw fail(.tag, at: position(event), "expected a value without a tag, found `\(name(tag))`", hint: "remove the tag")
+    throw fail(
+      .tag, at: position(event), "expected a value without a tag, found `\(name(tag))`", hint: "remove the tag")
   }
 
   private func fail(_ kind: Diagnostic.Kind, at position: SourcePosition, _ message: String, hint: String? = nil)

@@ -28,8 +28,9 @@ import Testing
     #expect(refused.verdict == .deny && refused.reason == .locked && refused.grant == nil)
     let own = try #require(set.evaluate(paste(ledger, ledger)).decision)
     #expect(own.verdict == .allow && own.reason == .sameApp && own.grant != nil)
-    #expect(set.denial(byAudience: .app, copiedUnder: .locked, from: ledger, to: browser)?.reason
-      == .outsideAudience(.locked))
+    #expect(
+      set.denial(byAudience: .app, copiedUnder: .locked, from: ledger, to: browser)?.reason
+        == .outsideAudience(.locked))
   }
 
   /// Same class in an allow and a deny rule: the first decides (B183 for one ruleset).
@@ -93,12 +94,13 @@ import Testing
       #expect(from.evaluate(request).verdict == .deny)
     }
     #expect(from.evaluate(paste(browser, ledger)).verdict == .allow)
-    let both = policy([
-      rule("r", .deny) {
-        $0.from = .group("finance")
-        $0.to = .not(.group("finance"))
-      }
-    ], groups: ["finance": isClass("Ledger")])
+    let both = policy(
+      [
+        rule("r", .deny) {
+          $0.from = .group("finance")
+          $0.to = .not(.group("finance"))
+        }
+      ], groups: ["finance": isClass("Ledger")])
     #expect(both.evaluate(paste(ledger, .unknown)).verdict == .deny, "who can't be shown to belong, doesn't")
     #expect(both.evaluate(paste(ledger, app("Ledger", exe: "/opt/other", pid: 9))).verdict == .allow)
     #expect(both.evaluate(copy(ledger)).verdict == .allow)
@@ -141,7 +143,8 @@ import Testing
     #expect(strict.evaluate(paste(ledger, ledger)).verdict == .deny)
     #expect(strict.evaluate(paste(ledger, browser)).verdict == .deny)
     #expect(policy([], byDefault: .deny).evaluate(paste(ledger, ledger)).verdict == .allow)
-    let user = PolicySet(managed: ruleset([rule("m", .allow)]), user: ruleset([rule("u", .deny) { $0.includesSameApp = true }]))
+    let user = PolicySet(
+      managed: ruleset([rule("m", .allow)]), user: ruleset([rule("u", .deny) { $0.includesSameApp = true }]))
     #expect(user.evaluate(paste(ledger, ledger)).verdict == .deny)
   }
 
@@ -321,18 +324,22 @@ import Testing
   }
 
   @Test func protectedAndAlwaysDenied() {
-    let protecting = policy([rule("p", .allow) {
-      $0.from = isClass("Vault")
-      $0.obligations.protect = true
-    }])
+    let protecting = policy([
+      rule("p", .allow) {
+        $0.from = isClass("Vault")
+        $0.obligations.protect = true
+      }
+    ])
     #expect(protecting.isProtected(vault) && !protecting.isProtected(ledger))
     let denying = policy([rule("d", .deny) { $0.apps = isClass("Vault") }])
     #expect(denying.alwaysDenies(.copy, by: vault) && denying.alwaysDenies(.cut, by: vault))
     #expect(!denying.alwaysDenies(.paste, by: vault), "its own clips are allowed")
-    let strict = policy([rule("d", .deny) {
-      $0.apps = isClass("Vault")
-      $0.includesSameApp = true
-    }])
+    let strict = policy([
+      rule("d", .deny) {
+        $0.apps = isClass("Vault")
+        $0.includesSameApp = true
+      }
+    ])
     #expect(strict.alwaysDenies(.paste, by: vault) && !strict.alwaysDenies(.paste, by: ledger))
     let sometimes = policy([rule("d", .deny) { $0.targets = [.kind(.text)] }])
     #expect(!sometimes.alwaysDenies(.copy, by: vault))

@@ -58,7 +58,10 @@ import Testing
     ({ $0.to = .not(isClass("Note*")) }, "to: excluded by not (class=Note*)"),
     ({ $0.to = .unknown }, "to: the app is known, rule wants an unknown one"),
     ({ $0.to = .anyOf([isClass("A"), isClass("B")]) }, "to: none of: class=A or class=B"),
-    ({ $0.from = .allOf([isClass("Fire*"), isExe("/opt/**")]) }, "from: exe is `/usr/bin/firefox`, rule wants `/opt/**`"),
+    (
+      { $0.from = .allOf([isClass("Fire*"), isExe("/opt/**")]) },
+      "from: exe is `/usr/bin/firefox`, rule wants `/opt/**`"
+    ),
     ({ $0.selections = ["primary"] }, "selection: is `clipboard`, rule wants `primary`"),
     ({ $0.isSensitive = true }, "sensitive: is false, rule wants true"),
     ({ $0.size = SizeRange(over: 64, upTo: 100) }, "size: is 10 bytes, rule wants over 64 up to 100 bytes"),
@@ -95,7 +98,8 @@ import Testing
     #expect(hidden.outcome(of: paste(finance, finance)).verdict == .allow)
     #expect(hidden.outcome(of: copy(finance)).verdict == .private)
     let denied = policy([rule("d", .deny) { $0.actions = [.copy] }])
-    #expect(denied.outcome(of: paste(finance, finance)).verdict == .deny, "after a refused copy there is nothing to read")
+    #expect(
+      denied.outcome(of: paste(finance, finance)).verdict == .deny, "after a refused copy there is nothing to read")
     let narrowed = policy([rule("n", .allow) { $0.obligations.plainText = true }])
     #expect(narrowed.outcome(of: paste(finance, browser, "text/html")).verdict == .deny)
     #expect(narrowed.outcome(of: paste(finance, browser, "STRING")).verdict == .allow)
@@ -107,7 +111,8 @@ import Testing
     #expect("\(Reason.fileDefault(at(4)))" == "the default at 10.yaml:4:3")
     #expect("\(Reason.builtInDefault)" == "no rule that says otherwise")
     #expect("\(Reason.sameApp)" == "an app's right to its own clip")
-    #expect("\(Reason.outsideAudience(.rule(reference)))" == "the clip's audience, set by rule `r` at /etc/p/10.yaml:31:5")
+    #expect(
+      "\(Reason.outsideAudience(.rule(reference)))" == "the clip's audience, set by rule `r` at /etc/p/10.yaml:31:5")
     #expect("\(Reason.locked)" == "the lock: the policy files can't be read")
   }
 
@@ -121,7 +126,8 @@ import Testing
   @Test func overview() {
     let text = set.overview.description
     #expect(text.contains("  finance: class=SAP* and exe=/opt/sap/**  (managed, 10.yaml:1:3)"))
-    #expect(text.contains("  snippets: from: finance; targets: text; size: up to 64 bytes → allow  (managed, 10.yaml:5:3)"))
+    #expect(
+      text.contains("  snippets: from: finance; targets: text; size: up to 64 bytes → allow  (managed, 10.yaml:5:3)"))
     #expect(text.contains("  primary: guard  (in force)"))
     #expect(text.contains("  max-clip: 268435456"))
   }

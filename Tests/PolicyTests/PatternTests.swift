@@ -58,7 +58,8 @@ import Testing
     var random = Seeded(state: 7)
     let pad = String(repeating: "p", count: 70)
     for _ in 0..<3_000 {
-      let pattern = String((0..<Int.random(in: 1...6, using: &random)).map { _ in "ab/*?*".randomElement(using: &random)! })
+      let pattern = String(
+        (0..<Int.random(in: 1...6, using: &random)).map { _ in "ab/*?*".randomElement(using: &random)! })
       let text = String((0..<Int.random(in: 0...7, using: &random)).map { _ in "ab/".randomElement(using: &random)! })
       for style in [Glob.Style.plain, .path] {
         let short = try Glob(pattern, style: style).matches(text)

@@ -120,7 +120,9 @@ struct World {
     if chance(40) { rule.to = matcher() } else if chance(30) { rule.apps = matcher() }
     if chance(20) { rule.actions = Set([one(Action.allCases), one(Action.allCases)]) }
     if chance(15) { rule.selections = [one(["clipboard", "primary", "board"])] }
-    if chance(20) { rule.targets = [one([.kind(.text), .kind(.image), .glob("image/*"), .glob("text/html"), .glob("*")])] }
+    if chance(20) {
+      rule.targets = [one([.kind(.text), .kind(.image), .glob("image/*"), .glob("text/html"), .glob("*")])]
+    }
     if chance(20) { rule.size = SizeRange(over: chance(50) ? 10 : nil, upTo: chance(70) ? one([10, 64, 100]) : nil) }
     if chance(10) { rule.isSensitive = chance(50) }
     rule.includesSameApp = chance(15)
@@ -273,7 +275,9 @@ struct World {
         guard let decision = explanation.evaluation.decision else { continue }
         let deciding = (explanation.managed + explanation.user).filter { $0.result == .decides }.map(\.reference)
         if case .rule(let reference) = decision.reason { #expect(deciding.contains(reference), "seed \(seed)") }
-        if decision.reason == .builtInDefault || decision.reason == .sameApp { #expect(deciding.isEmpty, "seed \(seed)") }
+        if decision.reason == .builtInDefault || decision.reason == .sameApp {
+          #expect(deciding.isEmpty, "seed \(seed)")
+        }
       }
     }
   }
