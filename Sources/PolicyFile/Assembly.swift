@@ -19,8 +19,9 @@ struct Assembly {
       ruleset.primary = stricter(ruleset.primary, file.primary)
       ruleset.secondary = stricter(ruleset.secondary, file.secondary)
       ruleset.cutBuffers = stricter(ruleset.cutBuffers, file.cutBuffers)
-      if let found = file.defaultDecision, found.verdict > ruleset.defaultDecision?.verdict ?? .allow
-        || ruleset.defaultDecision == nil
+      if let found = file.defaultDecision,
+        found.verdict > ruleset.defaultDecision?.verdict ?? .allow
+          || ruleset.defaultDecision == nil
       {
         ruleset.defaultDecision = found
       }
@@ -58,7 +59,8 @@ struct Assembly {
     guard clip > total, let setting = limits[.maxTotal] ?? limits[.maxClip] else { return }
     report.error(
       .outOfRange, at: setting.position,
-      "expected `max-total` of at least `max-clip`, found \(Quantity.shown(bytes: total)) and \(Quantity.shown(bytes: clip))")
+      "expected `max-total` of at least `max-clip`, found \(Quantity.shown(bytes: total)) and \(Quantity.shown(bytes: clip))"
+    )
   }
 
   private func rejectDoubles(_ ruleset: Ruleset) {
@@ -86,8 +88,8 @@ struct Assembly {
   // MARK: - Names that must exist
 
   private func resolveNames(_ files: [FileContent], _ ruleset: Ruleset) {
-    let groups = Set(ruleset.groups.map(\.name) + outer.groups.map(\.name))
-    let boards = Set(ruleset.boards.map(\.name) + outerBoards.map(\.name))
+    let groups = Set(files.flatMap(\.groupNames) + outer.groups.map(\.name))
+    let boards = Set(files.flatMap(\.boardNames) + outerBoards.map(\.name))
     for file in files {
       for use in file.groupUses where !groups.contains(use.name) {
         report.error(

@@ -60,7 +60,9 @@ struct BoardReader {
         .reservedName, at: key.position, "expected a \(what) name without a meaning of its own, found `\(name)`")
       return false
     }
-    let allowed = name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains($0) }
+    let allowed = name.unicodeScalars.allSatisfy {
+      $0.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains($0)
+    }
     guard allowed, !name.isEmpty, name.utf8.count <= 128 else {
       fields.report.error(
         .badValue, at: key.position, "expected letters, digits, `.`, `_` and `-` in a \(what) name, found `\(name)`")
@@ -88,7 +90,9 @@ struct BoardReader {
   }
 
   func limits(_ node: Node) -> [LimitSetting] {
-    guard let entries = fields.mapping(node, in: "`limits`", keys: LimitName.allCases.map(\.rawValue)) else { return [] }
+    guard let entries = fields.mapping(node, in: "`limits`", keys: LimitName.allCases.map(\.rawValue)) else {
+      return []
+    }
     return LimitName.allCases.compactMap { name in
       guard let node = entries[name.rawValue], let value = value(of: name, node) else { return nil }
       return LimitSetting(name: name, value: value, position: node.position)

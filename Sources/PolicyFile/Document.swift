@@ -62,8 +62,13 @@ struct DocumentReader {
     if let offset = Encoding.firstFlaw(in: text) {
       let place = Encoding.place(of: offset, in: text)
       let position = SourcePosition(file: path, line: place.line, column: place.column)
-      let byte = String(text[offset], radix: 16, uppercase: true)
-      report.error(.encoding, at: position, "expected UTF-8, found byte 0x\(byte)", hint: "save the file as UTF-8")
+      let digits = String(text[offset], radix: 16, uppercase: true)
+      let byte = "0x" + (digits.count == 1 ? "0" : "") + digits
+      if text[offset] < 0x80 {
+        report.error(.encoding, at: position, "expected text without control characters, found byte \(byte)")
+      } else {
+        report.error(.encoding, at: position, "expected UTF-8, found byte \(byte)", hint: "save the file as UTF-8")
+      }
       return nil
     }
     return text
@@ -151,7 +156,8 @@ struct DocumentReader {
       defer { yaml_event_delete(&second) }
       entries.append(Node.Entry(key: key, value: try node(from: second, depth: depth + 1)))
     }
-    return Node(value: .mapping(entries), position: position(start)).measured(by: entries.flatMap { [$0.key, $0.value] })
+    return Node(value: .mapping(entries), position: position(start)).measured(
+      by: entries.flatMap { [$0.key, $0.value] })
   }
 
   private mutating func anchored(
@@ -194,7 +200,8 @@ struct DocumentReader {
 
   private func rejectTag(_ tag: UnsafeMutablePointer<yaml_char_t>?, _ event: yaml_event_t) throws(Unreadable) {
     guard let tag else { return }
-    throw fail(.tag, at: position(event), "expected a value without a tag, found `\(name(tag))`", hint: "remove the tag")
+    throw fail(
+      .tag, at: position(event), "expected a value without a tag, found `\(name(tag))`", hint: "remove the tag")
   }
 
   private func fail(_ kind: Diagnostic.Kind, at position: SourcePosition, _ message: String, hint: String? = nil)

@@ -119,7 +119,8 @@ struct Fields {
       case "no", "off", "n", "false": "write `false`"
       default: nil
       }
-    wrongType(node, expected: "`true` or `false` for `\(key)`", hint: meant)
+    wrongType(
+      node, expected: "`true` or `false` for `\(key)`", hint: meant.map { isPlain ? $0 : $0 + " without quotes" })
     return nil
   }
 

@@ -3,6 +3,9 @@ import Policy
 /// What one policy file says, before it is put together with others.
 struct FileContent {
   var path: String
+  /// Names of groups and boards, those with errors in them too.
+  var groupNames: [String] = []
+  var boardNames: [String] = []
   var groups: [Group] = []
   var boards: [BoardPolicy] = []
   var rules: [Rule] = []
@@ -14,6 +17,14 @@ struct FileContent {
   var expectations: [Expectation] = []
   var groupUses: [NameUse] = []
   var boardUses: [NameUse] = []
+}
+
+extension Node {
+  /// The keys of a mapping, as they are written.
+  fileprivate var keys: [String] {
+    guard case .mapping(let entries) = value else { return [] }
+    return entries.compactMap { if case .scalar(let text, _) = $0.key.value { text } else { nil } }
+  }
 }
 
 /// Reads the top level of a policy file.
@@ -39,6 +50,8 @@ struct FileReader {
     var rules = RuleReader(fields: fields)
     if let node = entries["groups"] { content.groups = boards.groups(node, &rules.matchers) }
     if let node = entries["boards"] { content.boards = boards.boards(node, &rules.matchers) }
+    content.groupNames = entries["groups"]?.keys ?? []
+    content.boardNames = entries["boards"]?.keys ?? []
     if let node = entries["limits"] { content.limits = boards.limits(node) }
     for (number, node) in items(entries["rules"], of: "`rules`").enumerated() {
       if let rule = rules.rule(node, number: number + 1) { content.rules.append(rule) }

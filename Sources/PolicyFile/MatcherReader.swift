@@ -139,7 +139,9 @@ extension Fields {
         case .tooLong: "more than 1024 characters"
         }
     }
-    report.error(.badValue, at: node.position, "expected a pattern, found \(flaw) in `\(text)`", hint: "`\\` makes the next character literal")
+    report.error(
+      .badValue, at: node.position, "expected a pattern, found \(flaw) in `\(text)`",
+      hint: "`\\` makes the next character literal")
     return nil
   }
 

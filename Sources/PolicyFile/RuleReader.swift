@@ -21,6 +21,7 @@ struct RuleReader {
   private static let narrowing = ["only-targets", "plain-text", "max-size", "expires", "one-shot", "board"]
 
   mutating func rule(_ node: Node, number: Int) -> Rule? {
+    let errors = fields.report.errors.count
     let keys = RuleReader.conditionKeys + RuleReader.termKeys
     guard let entries = fields.mapping(node, in: "a rule", keys: keys) else { return nil }
     let name = entries["name"].flatMap { fields.line($0, "a text for `name`", upTo: 200) } ?? "rule \(number)"
@@ -32,7 +33,11 @@ struct RuleReader {
     var rule = Rule(RuleReference(name: name, position: node.position), verdict: verdict)
     readConditions(entries, into: &rule)
     readTerms(entries, into: &rule)
-    return isConsistent(rule, entries) ? rule : nil
+    judgeParties(rule, entries)
+    judgeActions(rule, entries)
+    judgeTerms(rule, entries)
+    // A rule that was read in part is wider than it was meant: judging it beside others would only confuse.
+    return fields.report.errors.count == errors ? rule : nil
   }
 
   private mutating func readConditions(_ entries: [String: Node], into rule: inout Rule) {
@@ -98,22 +103,14 @@ struct RuleReader {
 
   // MARK: - What goes together
 
-  private func isConsistent(_ rule: Rule, _ entries: [String: Node]) -> Bool {
-    let errors = fields.report.errors.count
-    checkParties(rule, entries)
-    checkActions(rule, entries)
-    checkTerms(rule, entries)
-    return fields.report.errors.count == errors
-  }
-
-  private func checkParties(_ rule: Rule, _ entries: [String: Node]) {
+  private func judgeParties(_ rule: Rule, _ entries: [String: Node]) {
     guard let apps = entries["apps"], let other = ["from", "to"].first(where: { entries[$0] != nil }) else { return }
     fields.report.error(
       .conflictingKeys, at: apps.position, "expected `apps` alone, found `\(other)` beside it",
       hint: "`apps` means `from` for copy and cut and `to` for paste")
   }
 
-  private func checkActions(_ rule: Rule, _ entries: [String: Node]) {
+  private func judgeActions(_ rule: Rule, _ entries: [String: Node]) {
     let report = fields.report
     if let actions = rule.actions, let node = entries["actions"], entries["decision"] != nil {
       for action in Action.allCases where actions.contains(action) && !rule.decidedActions.contains(action) {
@@ -134,7 +131,7 @@ struct RuleReader {
     }
   }
 
-  private func checkTerms(_ rule: Rule, _ entries: [String: Node]) {
+  private func judgeTerms(_ rule: Rule, _ entries: [String: Node]) {
     let copies = !rule.decidedActions.isDisjoint(with: [.copy, .cut])
     for key in RuleReader.termKeys {
       guard let node = entries[key] else { continue }

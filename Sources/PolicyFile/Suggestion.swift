@@ -30,7 +30,9 @@ enum Suggestion {
       for j in 1..<(rhs.count + 1) {
         let change = above[j - 1] + (lhs[i - 1] == rhs[j - 1] ? 0 : 1)
         row[j] = min(above[j] + 1, row[j - 1] + 1, change)
-        if i > 1, j > 1, lhs[i - 1] == rhs[j - 2], lhs[i - 2] == rhs[j - 1] { row[j] = min(row[j], previous[j - 2] + 1) }
+        if i > 1, j > 1, lhs[i - 1] == rhs[j - 2], lhs[i - 2] == rhs[j - 1] {
+          row[j] = min(row[j], previous[j - 2] + 1)
+        }
       }
       previous = above
     }
