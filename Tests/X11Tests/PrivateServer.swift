@@ -4,7 +4,7 @@ import Selection
 @testable import X11
 
 /// An X server of the test's own, on a number that the server picks; it ends with the value.
-final class PrivateServer {
+@MainActor final class PrivateServer {
   let name: String
   private let server = Process()
   private var programs: [Process] = []

@@ -80,8 +80,9 @@ final class EffectRunner {
     drain()
   }
 
-  /// Gives everything up, so that a successor may start. Nothing may be called afterwards.
+  /// Gives everything up, so that a successor may start. The display is lost to us afterwards.
   func shutDown() {
+    guard !isLost else { return display.close() }
     display.giveUpSelections()
     if let manager { display.resign(manager) }
     display.close()
@@ -132,11 +133,13 @@ final class EffectRunner {
 
   /// When `deadlineReached` has to be called: at once while events wait that ``drain()`` left for the next round.
   var nextDeadline: MonotonicTime? {
-    display.hasWaitingEvents ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
+    guard !isLost else { return nil }
+    return display.hasWaitingEvents ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
   }
 
   /// Takes in everything that X has for us and flushes; call it before every wait.
   func drain() {
+    guard !isLost else { return }
     for _ in 0..<Self.drainedEvents {
       guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
       else { break }
@@ -147,20 +150,22 @@ final class EffectRunner {
 
   /// Hands the core its deadline.
   func deadlineReached() {
-    let now = MonotonicTime.now
-    if let deadline = bridge.nextDeadline, deadline <= now { feed(.deadlineReached, from: nil) }
+    guard !isLost else { return }
+    if let deadline = bridge.nextDeadline, deadline <= .now { feed(.deadlineReached, from: nil) }
     drain()
   }
 
   /// Puts a new policy in force.
   func replacePolicy(_ policy: PolicySet) {
     limits = policy.limits
+    guard !isLost else { return }
     carryOut(bridge.replacePolicy(policy, at: .now))
     display.flush()
   }
 
   /// A round trip to the server, then `drain`: what happened before is visible afterwards.
   func synchronize() {
+    guard !isLost else { return }
     display.synchronize()
     drain()
   }
