@@ -12,7 +12,7 @@ import Selection
   init(_ options: [String] = []) throws {
     let output = Pipe()
     server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-    server.arguments = ["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0", "800x600x24"] + options
+    server.arguments = ["-displayfd", "1", "-noreset", "-screen", "0", "800x600x24"] + options
     server.standardOutput = output
     server.standardError = FileHandle.nullDevice
     try server.run()
