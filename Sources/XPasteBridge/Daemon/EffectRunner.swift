@@ -35,7 +35,7 @@ final class EffectRunner {
   private let watched: [NamedAtom]
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
-  private var manager: ManagerSelection?
+  private var managerSelection: ManagerSelection?
   private var clipboardManager: ManagerSelection?
 
   /// How many events are taken in one ``drain()``: a flood must not keep the loop from its other sources. Our choice:
@@ -74,7 +74,7 @@ final class EffectRunner {
     display.selectOwnerChanges(of: watched.map(\.atom))
     hasPriority = display.raisePriority()
     let name = display.atoms.intern("_XPASTEBRIDGE_S\(display.screen)")
-    manager = try acquire(name)
+    managerSelection = try acquire(name)
     if options.isClipboardManager { acquireClipboardManager() }
     for (index, selection) in watched.enumerated() { adopt(selection, index: index) }
     drain()
@@ -84,7 +84,7 @@ final class EffectRunner {
   func shutDown() {
     guard !isLost else { return display.close() }
     display.giveUpSelections()
-    if let manager { display.resign(manager) }
+    if let managerSelection { display.resign(managerSelection) }
     display.close()
   }
 
@@ -178,7 +178,7 @@ final class EffectRunner {
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)
     case .selectionLost(let selection):
-      if selection == manager?.selection.atom {
+      if selection == managerSelection?.selection.atom {
         ending = .replaced
       } else if selection == clipboardManager?.selection.atom {
         clipboardManager = nil
