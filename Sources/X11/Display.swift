@@ -1,10 +1,13 @@
 import Glibc
 import Selection
 
+// The isolation is the module's default, but a release build that imports the class by itself doesn't know that and then
+// rejects its isolated deinit (Swift 6.3).
+
 /// One connection to one X server: its windows of ours, its atoms, the events that wait and the errors that may come.
 ///
 /// Once the server is gone every call is harmless: requests go nowhere, replies are absent, ``isLost`` is true.
-public final class Display {
+@MainActor public final class Display {
   /// The display's name without its screen.
   public let name: DisplayName
   /// The screen whose root window we use.
@@ -88,7 +91,8 @@ public final class Display {
 
   isolated deinit { close() }
 
-  /// Ends the connection; the server destroys our windows and thereby gives up our selections.
+  /// Ends the connection; the server destroys our windows and thereby gives up our selections. Only ``isLost`` may be
+  /// asked afterwards.
   public func close() {
     guard !isClosed else { return }
     // XCloseDisplay talks to the server, and Xlib complains on stderr when it can't: find out first.

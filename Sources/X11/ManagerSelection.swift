@@ -43,8 +43,8 @@ extension Display {
   }
 
   /// Destroys the window of a manager selection, which gives it up.
-  public func resign(_ manager: ManagerSelection) {
-    xcb.destroyWindow(manager.window.id)
+  public func resign(_ selection: ManagerSelection) {
+    xcb.destroyWindow(selection.window.id)
     xcb.flush()
   }
 

@@ -24,7 +24,7 @@ extension Display {
     // have given us.
     let format = format == 16 || format == 32 ? UInt8(format) : 8
     let serial: Serial
-    if let chunk, chunk < payload.chunkCount {
+    if let chunk, !payload.isEmpty {
       serial = payload.withChunk(chunk) { bytes in
         xcb.changeProperty(window: window.id, property: property.id, type: type.id, format: format, bytes: bytes)
       }

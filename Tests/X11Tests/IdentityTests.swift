@@ -168,6 +168,35 @@ import Testing
     #expect(bases.count == 1, "the server gave another base: nothing was tested")
   }
 
+  @Test func clientsOverTheNetworkAreRemote() throws {
+    let server = try PrivateServer(["-listen", "tcp"])
+    let display = try server.connect()
+    let remote = try Display.open("127.0.0.1" + server.name)
+    let resolver = SubjectResolver(display: display)
+    let window = remote.makeWindowNow()
+    #expect(resolver.resolve(window).isUnknown)
+    remote.setClass("far", "Far", on: window)
+    remote.put(Array("there".utf8), type: "STRING", format: 8, in: Atom(AtomNumber.wmClientMachine), of: window)
+    remote.synchronize()
+    let subject = resolver.resolve(window)
+    #expect(subject.isRemote)
+    #expect(subject.origin == .remote)
+    #expect(subject.windowClass == Fact("Far", .declared))
+    #expect(subject.host == Fact("there", .declared))
+    #expect(subject.executable == nil)
+  }
+
+  /// The process that connected has ended and its child holds the connection: the number proves nothing.
+  @Test func connectionOfAnEndedProcess() throws {
+    try server.start("/usr/bin/xclip", ["-selection", "clipboard"], input: "x")
+    let window = try owner("xclip")
+    _ = try waitFor("the end of the process that connected") {
+      resolver.resolve(window).origin == .unknown ? true : nil
+    }
+    #expect(resolver.resolve(window).isUnknown)
+    #expect(resolver.resolve(window).executable == nil)
+  }
+
   @Test func describesClients() throws {
     peer.setClass("one", "One", on: peer.makeWindow())
     let clients = resolver.clients()

@@ -4,7 +4,7 @@ import Selection
 @testable import X11
 
 /// An X server of the test's own, on a number that the server picks; it ends with the value.
-final class PrivateServer {
+@MainActor final class PrivateServer {
   let name: String
   private let server = Process()
   private var programs: [Process] = []
@@ -12,7 +12,7 @@ final class PrivateServer {
   init(_ options: [String] = []) throws {
     let output = Pipe()
     server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-    server.arguments = ["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0", "800x600x24"] + options
+    server.arguments = ["-displayfd", "1", "-noreset", "-screen", "0", "800x600x24"] + options
     server.standardOutput = output
     server.standardError = FileHandle.nullDevice
     try server.run()

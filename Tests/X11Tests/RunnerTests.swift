@@ -1,9 +1,9 @@
 import BridgeCore
 import Foundation
-import Policy
 import Selection
 import Testing
 
+@testable import Policy
 @testable import X11
 @testable import XPasteBridge
 
@@ -109,6 +109,40 @@ import Testing
       let reader = PropertyReader(xcb: peer.xcb, atoms: peer.atoms)
       #expect(reader.readAndDelete(window: requestor, property: property, limit: 1_000) == read)
     }
+  }
+
+  @Test func contentIsStoredChunkByChunk() throws {
+    let runner = try runner()
+    let requestor = peer.makeWindow()
+    peer.synchronize()
+    let property = peer.atoms.intern("_TEST").atom
+    let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    let grant = Grant(reason: .builtInDefault)
+    var read: [UInt8] = []
+    for (format, type) in [(8, "UTF8_STRING"), (32, "INTEGER")] {
+      read = []
+      for chunk in [0, 1, 2, nil] {
+        let content = ContentStore(
+          window: requestor, property: property, type: peer.atoms.intern(type).atom, format: format,
+          payload: Payload(bytes), chunk: chunk, grant: grant)
+        #expect(runner.run(.store(content)) == nil)
+        runner.synchronize()
+        let value = PropertyReader(xcb: peer.xcb, atoms: peer.atoms)
+          .readAndDelete(window: requestor, property: property, limit: 1 << 20)
+        guard case .value(_, format, let payload) = value else {
+          Issue.record("\(value)")
+          return
+        }
+        #expect(payload.isEmpty == (chunk == nil))
+        read += payload.copiedBytes()
+      }
+      #expect(read == bytes)
+    }
+    let empty = ContentStore(
+      window: requestor, property: property, type: Atom(31), format: 8, payload: Payload(), chunk: 0, grant: grant)
+    #expect(runner.run(.store(empty)) == nil)
+    runner.synchronize()
+    #expect(runner.display.unexpectedErrorCount == 0)
   }
 
   /// A hundred requests are taken in their order, and a flood leaves the loop its turn.

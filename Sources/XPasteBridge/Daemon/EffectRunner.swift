@@ -35,7 +35,7 @@ final class EffectRunner {
   private let watched: [NamedAtom]
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
-  private var manager: ManagerSelection?
+  private var managerSelection: ManagerSelection?
   private var clipboardManager: ManagerSelection?
 
   /// How many events are taken in one ``drain()``: a flood must not keep the loop from its other sources. Our choice:
@@ -74,16 +74,17 @@ final class EffectRunner {
     display.selectOwnerChanges(of: watched.map(\.atom))
     hasPriority = display.raisePriority()
     let name = display.atoms.intern("_XPASTEBRIDGE_S\(display.screen)")
-    manager = try acquire(name)
+    managerSelection = try acquire(name)
     if options.isClipboardManager { acquireClipboardManager() }
     for (index, selection) in watched.enumerated() { adopt(selection, index: index) }
     drain()
   }
 
-  /// Gives everything up, so that a successor may start. Nothing may be called afterwards.
+  /// Gives everything up, so that a successor may start. The display is lost to us afterwards.
   func shutDown() {
+    guard !isLost else { return display.close() }
     display.giveUpSelections()
-    if let manager { display.resign(manager) }
+    if let managerSelection { display.resign(managerSelection) }
     display.close()
   }
 
@@ -132,11 +133,13 @@ final class EffectRunner {
 
   /// When `deadlineReached` has to be called: at once while events wait that ``drain()`` left for the next round.
   var nextDeadline: MonotonicTime? {
-    display.hasWaitingEvents ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
+    guard !isLost else { return nil }
+    return display.hasWaitingEvents ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
   }
 
   /// Takes in everything that X has for us and flushes; call it before every wait.
   func drain() {
+    guard !isLost else { return }
     for _ in 0..<Self.drainedEvents {
       guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
       else { break }
@@ -147,20 +150,22 @@ final class EffectRunner {
 
   /// Hands the core its deadline.
   func deadlineReached() {
-    let now = MonotonicTime.now
-    if let deadline = bridge.nextDeadline, deadline <= now { feed(.deadlineReached, from: nil) }
+    guard !isLost else { return }
+    if let deadline = bridge.nextDeadline, deadline <= .now { feed(.deadlineReached, from: nil) }
     drain()
   }
 
   /// Puts a new policy in force.
   func replacePolicy(_ policy: PolicySet) {
     limits = policy.limits
+    guard !isLost else { return }
     carryOut(bridge.replacePolicy(policy, at: .now))
     display.flush()
   }
 
   /// A round trip to the server, then `drain`: what happened before is visible afterwards.
   func synchronize() {
+    guard !isLost else { return }
     display.synchronize()
     drain()
   }
@@ -173,7 +178,7 @@ final class EffectRunner {
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)
     case .selectionLost(let selection):
-      if selection == manager?.selection.atom {
+      if selection == managerSelection?.selection.atom {
         ending = .replaced
       } else if selection == clipboardManager?.selection.atom {
         clipboardManager = nil

@@ -37,7 +37,7 @@ final class ProcessRecord {
     guard refresh() else { return nil }
   }
 
-  isolated deinit { Glibc.close(directory) }
+  deinit { Glibc.close(directory) }
 
   /// Reads again what may change in a running process; `false` when it is gone.
   func refresh() -> Bool {
