@@ -184,6 +184,29 @@ struct ControlTests {
     #expect(run(served.loop, seconds: 7, until: { (try? Posix.read(peers[69].number, limit: 1)) == [] }))
   }
 
+  @Test func peerThatReadsNothingIsLetGo() throws {
+    let served = ServedDaemon()
+    let client = try BusConnection()
+    try client.setSocket(served.connect())
+    try client.start()
+    #expect(
+      run(
+        served.loop,
+        until: {
+          _ = try? client.step(); return client.isReady
+        }))
+    var wasEnded = false
+    for _ in 0..<5_000 where !wasEnded {
+      let call = try client.makeCall(
+        path: ControlAddress.object, interface: ControlAddress.interface, member: "Status")
+      wasEnded = (try? call.send()) == nil
+      run(served.loop, seconds: 0.0005)
+      if served.daemon.statusReport()["controlConnections"] == .integer(0) { wasEnded = true }
+    }
+    #expect(wasEnded)
+    #expect(served.call("status").wait(served.loop) == 0)
+  }
+
   @Test func manyCallsLeaveNothing() {
     let served = ServedDaemon()
     #expect(served.call("status").wait(served.loop) == 0)
