@@ -16,7 +16,7 @@ final class ServedDaemon {
   private(set) var messages: [String] = []
   private(set) var daemon: Daemon!
 
-  init(_ answer: LoadedPolicy = LoadedPolicy(policy: .allowEverything)) {
+  init(_ answer: PolicyReading = PolicyReading(policy: .allowEverything)) {
     source.answer = answer
     setenv("XDG_RUNTIME_DIR", runtime.path, 1)
     let audit = AuditSink(
@@ -47,7 +47,7 @@ final class ServedDaemon {
 
 struct ControlTests {
   @Test func statusMatchesItsSchema() throws {
-    let served = ServedDaemon(LoadedPolicy(policy: .allowEverything, files: ["/etc/a.yaml"], warnings: ["a:1:1: hm"]))
+    let served = ServedDaemon(PolicyReading(policy: .allowEverything, files: ["/etc/a.yaml"], warnings: ["a:1:1: hm"]))
     served.session.status = [
       BridgeStatus(
         selection: "CLIPBOARD", state: .held, source: Example.subject(Example.hostile), targets: ["text/html"],
@@ -67,7 +67,7 @@ struct ControlTests {
   }
 
   @Test func lockedPolicyIsShown() {
-    let served = ServedDaemon(LoadedPolicy(policy: nil, errors: ["/etc/a.yaml:3:7: unknown key `x`"]))
+    let served = ServedDaemon(PolicyReading(policy: nil, errors: ["/etc/a.yaml:3:7: unknown key `x`"]))
     let status = served.call("status")
     #expect(status.wait(served.loop) == 0)
     #expect(status.output.contains("LOCKED"))
@@ -76,7 +76,7 @@ struct ControlTests {
 
   @Test func clientsAreATable() throws {
     let served = ServedDaemon()
-    served.session.described = [ClientDescription(subject: Example.subject("Firefox"), resourceBase: 0x20_0000)]
+    served.session.described = [DescribedClient(subject: Example.subject("Firefox"), resourceBase: 0x20_0000)]
     let text = served.call("clients")
     #expect(text.wait(served.loop) == 0)
     #expect(text.output.hasPrefix("PID  CLASS"))
@@ -182,6 +182,29 @@ struct ControlTests {
     // 70 connections to a limit of 64: the first ones are closed.
     #expect((try? Posix.read(peers[0].number, limit: 1)) == [])
     #expect(run(served.loop, seconds: 7, until: { (try? Posix.read(peers[69].number, limit: 1)) == [] }))
+  }
+
+  @Test func peerThatReadsNothingIsLetGo() throws {
+    let served = ServedDaemon()
+    let client = try BusConnection()
+    try client.setSocket(served.connect())
+    try client.start()
+    #expect(
+      run(
+        served.loop,
+        until: {
+          _ = try? client.step(); return client.isReady
+        }))
+    var wasEnded = false
+    for _ in 0..<5_000 where !wasEnded {
+      let call = try client.makeCall(
+        path: ControlAddress.object, interface: ControlAddress.interface, member: "Status")
+      wasEnded = (try? call.send()) == nil
+      run(served.loop, seconds: 0.0005)
+      if served.daemon.statusReport()["controlConnections"] == .integer(0) { wasEnded = true }
+    }
+    #expect(wasEnded)
+    #expect(served.call("status").wait(served.loop) == 0)
   }
 
   @Test func manyCallsLeaveNothing() {

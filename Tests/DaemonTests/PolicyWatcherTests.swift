@@ -27,12 +27,8 @@ struct PolicyWatcherTests {
     }
 
     func shell(_ script: String) {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = ["-ec", "cd '\(directory.path)'; " + script]
-      try! process.run()
-      process.waitUntilExit()
-      precondition(process.terminationStatus == 0, script)
+      let child = ChildRun(["-ec", "cd '\(directory.path)'; " + script], program: "/bin/sh")
+      precondition(child.wait() == 0, "\(script): \(child.complaint)")
     }
   }
 
@@ -191,11 +187,11 @@ struct PolicyWatcherTests {
     let source = FakePolicySource(paths: [])
     let policy = PolicyInForce(source: source)
     #expect(policy.standing == .inForce)
-    source.answer = LoadedPolicy(policy: nil, files: ["a"], errors: ["a:1:12: expected `]`"])
+    source.answer = PolicyReading(policy: nil, files: ["a"], errors: ["a:1:12: expected `]`"])
     #expect(!policy.load())
     #expect(policy.standing == .lastGood)
     #expect(policy.lastLoad.errors == ["a:1:12: expected `]`"])
-    source.answer = LoadedPolicy(policy: .allowEverything, files: ["a"])
+    source.answer = PolicyReading(policy: .allowEverything, files: ["a"])
     #expect(policy.load())
     #expect(policy.standing == .inForce)
     #expect(policy.lastLoad.errors == [])
@@ -203,12 +199,12 @@ struct PolicyWatcherTests {
 
   @Test func errorsAtTheStartLock() {
     let source = FakePolicySource(paths: [])
-    source.answer = LoadedPolicy(policy: nil, errors: ["a:1:1: wrong"])
+    source.answer = PolicyReading(policy: nil, errors: ["a:1:1: wrong"])
     let policy = PolicyInForce(source: source)
     #expect(policy.standing == .locked)
     policy.load()
     #expect(policy.standing == .locked)
-    source.answer = LoadedPolicy(policy: .allowEverything)
+    source.answer = PolicyReading(policy: .allowEverything)
     policy.load()
     #expect(policy.standing == .inForce)
   }

@@ -11,24 +11,17 @@ struct SessionBusTests {
   /// A private bus that ends with the test.
   final class PrivateBus {
     let directory = TemporaryDirectory()
-    private let process = Process()
+    private let child: ChildRun
 
     init() {
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-daemon")
-      process.arguments = ["--session", "--nofork", "--address=unix:path=\(directory.path)/bus"]
-      process.standardError = FileHandle.nullDevice
-      try! process.run()
+      child = ChildRun(
+        ["--session", "--nofork", "--address=unix:path=\(directory.path)/bus"], program: "/usr/bin/dbus-daemon")
       let loop = try! EventLoop()
       precondition(run(loop, until: { Posix.stat(directory.path + "/bus")?.isSocket ?? false }))
       setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=\(directory.path)/bus", 1)
     }
 
-    func end() {
-      process.terminate()
-      process.waitUntilExit()
-    }
-
-    deinit { process.terminate() }
+    func end() { child.end() }
   }
 
   private func sessionBus(_ served: ServedDaemon) -> String? { served.daemon.statusReport()["sessionBus"]?.text }
@@ -39,10 +32,8 @@ struct SessionBusTests {
     served.daemon.joinSessionBus()
     #expect(run(served.loop, until: { sessionBus(served) == "owned" }))
     let place = "--session --dest \(ControlAddress.busName) --object-path \(ControlAddress.object)"
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
     let script = """
-      exec > '\(bus.directory.path)/answers' 2>&1
+      exec 2>&1
       call="/usr/bin/gdbus call \(place) --method"
       $call \(ControlAddress.interface).Nothing
       $call \(ControlAddress.interface).Status x
@@ -50,10 +41,9 @@ struct SessionBusTests {
       $call org.freedesktop.DBus.Properties.Get \(ControlAddress.interface) PolicyState
       /usr/bin/gdbus introspect \(place)
       """
-    process.arguments = ["-c", script]
-    try process.run()
-    #expect(run(served.loop, seconds: 20, until: { !process.isRunning }))
-    let answers = bus.directory.read("answers")
+    let callers = ChildRun(["-c", script], program: "/bin/sh")
+    #expect(callers.wait(served.loop, seconds: 20) == 0)
+    let answers = callers.output
     #expect(answers.contains("org.freedesktop.DBus.Error.UnknownMethod"))
     #expect(answers.contains("org.freedesktop.DBus.Error.InvalidArgs"))
     #expect(answers.contains("(true,)"))
@@ -95,21 +85,15 @@ struct SessionBusTests {
     let served = ServedDaemon()
     served.daemon.joinSessionBus()
     #expect(run(served.loop, until: { sessionBus(served) == "owned" }))
-    let monitor = Process()
-    monitor.executableURL = URL(fileURLWithPath: "/usr/bin/gdbus")
-    monitor.arguments = ["monitor", "--session", "--dest", ControlAddress.busName]
-    let output = FileManager.default.createFile(atPath: bus.directory.path + "/signals", contents: nil)
-    #expect(output)
-    monitor.standardOutput = FileHandle(forWritingAtPath: bus.directory.path + "/signals")
-    try monitor.run()
+    let monitor = ChildRun(["monitor", "--session", "--dest", ControlAddress.busName], program: "/usr/bin/gdbus")
     // It subscribes before it prints who owns the name.
-    #expect(run(served.loop, until: { bus.directory.read("signals").contains("is owned by") }))
+    #expect(run(served.loop, until: { monitor.output.contains("is owned by") }))
     run(served.loop, seconds: 0.2)
-    served.source.answer = LoadedPolicy(policy: nil, errors: ["a:1:1: wrong"])
+    served.source.answer = PolicyReading(policy: nil, errors: ["a:1:1: wrong"])
     served.daemon.reloadPolicy()
-    #expect(run(served.loop, until: { bus.directory.read("signals").contains("PolicyChanged ('last-good',)") }))
-    #expect(run(served.loop, until: { bus.directory.read("signals").contains("PropertiesChanged") }))
-    monitor.terminate()
+    #expect(run(served.loop, until: { monitor.output.contains("PolicyChanged ('last-good',)") }))
+    #expect(run(served.loop, until: { monitor.output.contains("PropertiesChanged") }))
+    monitor.end()
     bus.end()
   }
 }

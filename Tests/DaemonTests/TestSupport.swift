@@ -52,13 +52,21 @@ func run(_ loop: EventLoop, seconds: Double = 5, until condition: () -> Bool) ->
 /// Runs `loop` for a time in which something must not happen.
 func run(_ loop: EventLoop, seconds: Double) { _ = run(loop, seconds: seconds, until: { false }) }
 
-/// One run of the program as a child, its output in files.
+/// One run of a program as a child, its output in files.
 final class ChildRun {
   private let directory = TemporaryDirectory()
   private let pid: pid_t
   private(set) var status: Int32?
 
-  init(_ arguments: [String], environment: [String: String] = [:]) {
+  init(_ arguments: [String], program: String = Project.program, environment: [String: String] = [:]) {
+    // Threads of the test runner block signals, and children inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -68,13 +76,24 @@ final class ChildRun {
     var variables = ProcessInfo.processInfo.environment
     variables["DISPLAY"] = nil
     variables.merge(environment) { $1 }
-    var words = ([Project.program] + arguments).map { strdup($0) } + [nil]
+    var words = ([program] + arguments).map { strdup($0) } + [nil]
     var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { (words + settings).forEach { free($0) } }
     var child: pid_t = 0
-    let result = posix_spawn(&child, Project.program, &actions, nil, &words, &settings)
-    precondition(result == 0, "can't start \(Project.program): \(result)")
+    let result = posix_spawn(&child, program, &actions, &attributes, &words, &settings)
+    precondition(result == 0, "can't start \(program): \(result)")
     pid = child
+  }
+
+  isolated deinit { end() }
+
+  /// Ends the child by its own number, if it still runs.
+  func end() {
+    guard !hasEnded() else { return }
+    kill(pid, SIGKILL)
+    var raw: Int32 = 0
+    waitpid(pid, &raw, 0)
+    status = -SIGKILL
   }
 
   var output: String { directory.read("out") }
@@ -91,7 +110,7 @@ final class ChildRun {
   func wait(_ loop: EventLoop? = nil, seconds: Double = 10) -> Int32? {
     let loop = loop ?? (try! EventLoop())
     guard run(loop, seconds: seconds, until: { self.hasEnded() }) else {
-      kill(pid, SIGKILL)
+      end()
       return nil
     }
     return status
@@ -106,7 +125,7 @@ final class FakeSession: DisplaySession {
   var nextDeadline: MonotonicTime?
   var isSettled = true
   var status: [BridgeStatus] = []
-  var described: [ClientDescription] = []
+  var described: [DescribedClient] = []
   private(set) var calls: [String] = []
 
   var connectionDescriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }
@@ -114,24 +133,24 @@ final class FakeSession: DisplaySession {
   func deadlineReached() { calls.append("deadline") }
   func replacePolicy(_ policy: PolicySet) { calls.append("policy") }
   func synchronize() { calls.append("sync") }
-  func clients() -> [ClientDescription] { described }
+  func clients() -> [DescribedClient] { described }
   func close() { calls.append("close") }
 }
 
 /// A policy source whose answer the test sets; it counts how often it is read.
 final class FakePolicySource: PolicySource {
   var paths: [String]
-  var answer = LoadedPolicy(policy: .allowEverything)
+  var answer = PolicyReading(policy: .allowEverything)
   private(set) var loads = 0
 
   init(paths: [String]) { self.paths = paths }
 
-  func load() -> LoadedPolicy {
+  func load() -> PolicyReading {
     loads += 1
     return answer
   }
 
-  func explain(_ request: Request, under policy: PolicySet) -> Explanation { Explanation(decision: nil, tried: []) }
+  func explain(_ request: Request, under policy: PolicySet) -> PolicyAnswer { PolicyAnswer(decision: nil, tried: []) }
 }
 
 /// Records and subjects for tests.

@@ -1,4 +1,5 @@
 import BridgeCore
+@preconcurrency import Glibc
 import Selection
 
 /// Writes what is to be known: audit records and the daemon's own lines, to the journal or standard error, and records
@@ -95,8 +96,10 @@ final class AuditSink {
     unsaid = 0
   }
 
-  /// Whether records were left out and not yet said.
-  var hasUnsaid: Bool { unsaid > 0 }
+  /// When the records that were left out have to be said at the latest; `nil` when none were.
+  var unsaidDeadline: MonotonicTime? {
+    unsaid > 0 ? MonotonicTime(nanoseconds: (second + 1) * 1_000_000_000) : nil
+  }
 
   /// Lets a rotated audit file go.
   func reopenFile() { file?.reopen() }
@@ -119,8 +122,10 @@ final class AuditSink {
   /// The journal where there is one, else one line on standard error.
   static let journalOrStandardError: Writer = { fields in
     if Journal.isPresent, (try? Journal.sendv(fields)) != nil { return }
-    let message = fields.first { $0.name == "MESSAGE" }?.value ?? ""
-    // Standard error may be closed or full; a daemon can't say that anywhere else.
+    // A reader that has stopped reading must not stop the daemon. What poll(2) calls writable takes 4096 bytes at least.
+    guard Posix.poll(2, POLLOUT, milliseconds: 0) else { return }
+    let message = Label.shortened(fields.first { $0.name == "MESSAGE" }?.value ?? "", to: 2_048)
+    // Standard error may be closed; a daemon can't say that anywhere else.
     try? Posix.write("xpastebridge: \(message)\n", to: 2)
   }
 }

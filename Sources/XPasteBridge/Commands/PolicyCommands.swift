@@ -8,7 +8,7 @@ enum PolicyCommands {
       // A directory may be absent where it is installed; one that was named must be there.
       return Console.failed("can't read `\(Label.plain(path))`: it doesn't exist")
     }
-    let loaded = PolicyFiles(given: invocation.operands).load()
+    let loaded = InstalledPolicy(given: invocation.operands).load()
     let isValid = loaded.policy != nil && loaded.errors.isEmpty
     if invocation.has("json") {
       let report = JSON.object([
@@ -29,7 +29,7 @@ enum PolicyCommands {
   /// Decides a request that is written on the command line.
   static func explain(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
     let request = try RequestReader.request(invocation)
-    let source = PolicyFiles(given: invocation.all("policy"))
+    let source = InstalledPolicy(given: invocation.all("policy"))
     let loaded = source.load()
     for line in loaded.errors { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
     guard let policy = loaded.policy, loaded.errors.isEmpty else {
@@ -40,7 +40,7 @@ enum PolicyCommands {
     return Console.write(text(explanation))
   }
 
-  private static func text(_ explanation: Explanation) -> String {
+  private static func text(_ explanation: PolicyAnswer) -> String {
     var lines: [String] = []
     if let decision = explanation.decision {
       lines.append("\(Console.bold(decision.verdict.rawValue)): \(AuditSentence.why(decision.reason))")
@@ -56,7 +56,7 @@ enum PolicyCommands {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static func json(_ explanation: Explanation) -> JSON {
+  private static func json(_ explanation: PolicyAnswer) -> JSON {
     let decision = explanation.decision
     return .object([
       "schema": .integer(StatusReport.schemaVersion),

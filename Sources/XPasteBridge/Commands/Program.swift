@@ -39,7 +39,7 @@ enum Console {
   /// Writes to standard output; the exit status says whether that went well.
   static func write(_ text: String) -> Int32 {
     do throws(SystemFailure) {
-      try Posix.write(text, to: 1)
+      try Posix.write(text, to: 1, waits: true)
       return ExitStatus.done
     } catch {
       complain("can't write to standard output: \(error.reason)")

@@ -26,7 +26,7 @@ enum RunCommand {
     }
     let audit = AuditSink(display: ControlAddress.key(of: display), choice: choice, file: file)
     let loop = try EventLoop()
-    let source = PolicyFiles(given: invocation.all("policy"))
+    let source = InstalledPolicy(given: invocation.all("policy"))
     let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
     let policy = PolicyInForce(source: source)
     let session: any DisplaySession

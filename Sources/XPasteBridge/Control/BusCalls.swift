@@ -150,6 +150,15 @@ final class BusConnection {
     slots.append(slot)
   }
 
+  /// Calls `onMessage` for every message that comes in, before anything else sees it.
+  func addFilter(_ onMessage: @escaping (BusMessage) -> Void) throws(SystemFailure) {
+    let slot = BusSlot(onMessage)
+    try SystemFailure.unlessNegative(
+      sd_bus_add_filter(pointer, nil, { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer),
+      "sd_bus_add_filter")
+    slots.append(slot)
+  }
+
   /// Asks the bus for `name`, queueing behind an owner; `onReply` gets the bus's answer.
   func requestName(_ name: String, _ onReply: @escaping (BusMessage) -> Void) throws(SystemFailure) {
     let slot = BusSlot(onReply)
@@ -242,9 +251,4 @@ final class BusSlot {
     }
     return 0
   }
-}
-
-extension BusMessage {
-  /// The connection the message came by, to compare with.
-  var connectionPointer: OpaquePointer? { sd_bus_message_get_bus(pointer) }
 }

@@ -102,6 +102,7 @@ final class ControlServer {
       try connection.addMatch(
         "type='signal',sender='org.freedesktop.DBus.Local',interface='org.freedesktop.DBus.Local',member='Disconnected'"
       ) { [weak self] _ in self?.end(pointer) }
+      try connection.addFilter { [weak self] _ in self?.noteMessage(from: pointer) }
       try connection.attach(to: loop)
       try connection.start()
       peers[connection.pointer] = Peer(connection, now: Posix.monotonicNow())
@@ -112,15 +113,11 @@ final class ControlServer {
     }
   }
 
-  /// Notes a call of a peer; false when the peer doesn't read its answers and has been let go.
-  func admits(_ call: BusMessage) -> Bool {
-    guard let pointer = call.connectionPointer, let peer = peers[pointer] else { return true }
+  /// Takes note of a message from a peer; one that doesn't read its answers is let go.
+  private func noteMessage(from pointer: OpaquePointer) {
+    guard let peer = peers[pointer] else { return }
     peer.lastActive = Posix.monotonicNow()
-    guard peer.connection.queuedAnswers <= Self.unreadAnswerLimit else {
-      end(pointer)
-      return false
-    }
-    return true
+    if peer.connection.queuedAnswers > Self.unreadAnswerLimit { end(pointer) }
   }
 
   /// Tells every peer of a change.

@@ -31,8 +31,6 @@ final class ControlService {
   private var pending: [PendingSync] = []
   private var timer: EventTimer?
   private var answering: DeferredCall?
-  /// Decides whether a call is still to be answered.
-  var admits: (BusMessage) -> Bool = { _ in true }
 
   /// The interface's table; one for all connections.
   private(set) var table: BusTable!
@@ -52,7 +50,7 @@ final class ControlService {
         report("Clients", "clients") { [unowned self] in daemon.clientsReport() },
         report("PolicyShow", "policy") { [unowned self] in daemon.policyReport() },
         BusTable.Method(name: "Sync", gives: ("b", ["settled"])) { [unowned self] call throws(SystemFailure) in
-          if admits(call) { begin(call) }
+          begin(call)
         },
       ],
       properties: [
@@ -64,8 +62,7 @@ final class ControlService {
 
   /// A method that gives one JSON text.
   private func report(_ name: String, _ result: String, _ make: @escaping () -> JSON) -> BusTable.Method {
-    BusTable.Method(name: name, gives: ("s", [result])) { [unowned self] call throws(SystemFailure) in
-      guard admits(call) else { return }
+    BusTable.Method(name: name, gives: ("s", [result])) { call throws(SystemFailure) in
       let answer = try call.makeReturn()
       try answer.append(make().description)
       try answer.send()

@@ -27,6 +27,7 @@ final class Daemon {
   private let bus: SessionBus
   private let watcher: PolicyWatcher
   private var timer: EventTimer?
+  private var auditTimer: EventTimer?
   private var sources: [EventSource] = []
   private let started = Posix.monotonicNow()
 
@@ -46,6 +47,7 @@ final class Daemon {
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
     timer = try loop.makeTimer { session.deadlineReached() }
+    auditTimer = try loop.makeTimer { audit.flush() }
     sources.append(
       try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }, onReady: {}))
     watcher.onSettled = { [unowned self] in reloadPolicy() }
@@ -54,9 +56,7 @@ final class Daemon {
   /// Serves the command line; where that isn't possible, the daemon guards without it and says so.
   func serveControl() {
     do throws(ControlFailure) {
-      let server = try ControlServer(address: ControlAddress(display: display), table: service.table, loop: loop)
-      service.admits = { [weak server] call in server?.admits(call) ?? true }
-      self.server = server
+      server = try ControlServer(address: ControlAddress(display: display), table: service.table, loop: loop)
     } catch {
       audit.say("no control: \(error.line); guarding without it", .notice, .warning)
     }
@@ -115,16 +115,16 @@ final class Daemon {
       return loop.exit(ExitStatus.done)
     }
     timer?.set(session.nextDeadline)
+    auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
     if session.isSettled && audit.takeBytesMoved(atLeast: Self.trimBytes) { Hardening.returnFreeMemory() }
   }
 
   /// Reads the policy files anew, puts a good set in force, and says how it went.
   func reloadPolicy() {
-    let before = policy.standing
     if policy.load() { session.replacePolicy(policy.policy) }
     reportPolicy()
-    if before != policy.standing { ServiceNotice.send("STATUS=\(summary)") }
+    ServiceNotice.send("STATUS=\(summary)")
     server?.broadcast { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
     bus.send { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
   }

@@ -3,7 +3,7 @@ import Policy
 import Selection
 
 /// One X client as the daemon sees it, for `clients`.
-struct ClientDescription: Hashable {
+struct DescribedClient: Hashable {
   /// Who it is.
   var subject: Subject
   /// Its base XID, which tells it apart from other clients of the same process.
@@ -33,7 +33,7 @@ protocol DisplaySession: AnyObject {
   /// A round trip to the server, then `drain`.
   func synchronize()
   /// The X clients, described.
-  func clients() -> [ClientDescription]
+  func clients() -> [DescribedClient]
   /// Gives the selections back and leaves the display.
   func close()
 }

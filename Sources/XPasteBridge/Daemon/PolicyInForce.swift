@@ -18,9 +18,9 @@ final class PolicyInForce {
   /// The set in force.
   private(set) var policy: PolicySet = .locked
   /// The files and rules in force.
-  private(set) var inForce = LoadedPolicy(policy: .locked)
+  private(set) var inForce = PolicyReading(policy: .locked)
   /// What the last load said; its errors are the reason for `.lastGood` and `.locked`.
-  private(set) var lastLoad = LoadedPolicy()
+  private(set) var lastLoad = PolicyReading()
   /// Loads so far.
   private(set) var loads = 0
 

@@ -11,7 +11,7 @@ struct RuleListing: Hashable {
 }
 
 /// What reading the policy files gave.
-struct LoadedPolicy {
+struct PolicyReading {
   /// The set, complete and valid; `nil` when any file has an error.
   var policy: PolicySet?
   /// The files read, in order.
@@ -37,7 +37,7 @@ struct TriedRule: Hashable {
 }
 
 /// Why a request is decided as it is.
-struct Explanation {
+struct PolicyAnswer {
   /// The decision; `nil` when it depends on content that the request doesn't name.
   var decision: Decision?
   /// Every rule tried, in order.
@@ -49,13 +49,13 @@ protocol PolicySource {
   /// The directories and files that are read, whether they exist or not; their changes are watched.
   var paths: [String] { get }
   /// Reads them all.
-  func load() -> LoadedPolicy
+  func load() -> PolicyReading
   /// Decides `request` under `policy` and says how.
-  func explain(_ request: Request, under policy: PolicySet) -> Explanation
+  func explain(_ request: Request, under policy: PolicySet) -> PolicyAnswer
 }
 
 /// The installed policy files, or those of `--policy` (product.md 3).
-struct PolicyFiles: PolicySource {
+struct InstalledPolicy: PolicySource {
   let paths: [String]
 
   /// The paths given, or the installed ones when there are none.
@@ -70,18 +70,18 @@ struct PolicyFiles: PolicySource {
     return managed + (user.flatMap { $0.hasPrefix("/") ? [$0 + "/xpastebridge/policy.d"] : nil } ?? [])
   }
 
-  func load() -> LoadedPolicy {
+  func load() -> PolicyReading {
     let files = PolicyPathScan(paths).policyFiles
-    guard !files.isEmpty else { return LoadedPolicy(policy: .allowEverything) }
+    guard !files.isEmpty else { return PolicyReading(policy: .allowEverything) }
     // Fails closed: the reader of policy files isn't part of this build yet.
-    return LoadedPolicy(
+    return PolicyReading(
       policy: nil, files: files, errors: files.map { "\($0):1:1: policy files can't be read by this build" })
   }
 
-  func explain(_ request: Request, under policy: PolicySet) -> Explanation {
+  func explain(_ request: Request, under policy: PolicySet) -> PolicyAnswer {
     switch policy.evaluate(request) {
-    case .decided(let decision): Explanation(decision: decision, tried: [])
-    case .needsContent: Explanation(decision: nil, tried: [])
+    case .decided(let decision): PolicyAnswer(decision: decision, tried: [])
+    case .needsContent: PolicyAnswer(decision: nil, tried: [])
     }
   }
 }

@@ -52,7 +52,7 @@ enum StatusReport {
   }
 
   /// The X clients.
-  static func clients(_ clients: [ClientDescription]) -> JSON {
+  static func clients(_ clients: [DescribedClient]) -> JSON {
     .object([
       "schema": .integer(schemaVersion),
       "clients": .array(

@@ -34,13 +34,15 @@ enum Posix {
     OwnedDescriptor(try SystemFailure.unlessMinusOne(Glibc.open(path, flags | O_CLOEXEC, mode), "open"))
   }
 
-  /// Writes everything, waiting where a pipe or terminal is slow; a signal in between restarts the call.
-  static func write(_ text: String, to descriptor: Int32) throws(SystemFailure) {
+  /// Writes everything. A descriptor that was made non-blocking (standard output may be shared with a program that did
+  /// so) is waited for if `waits`, else EAGAIN is a failure.
+  static func write(_ text: String, to descriptor: Int32, waits: Bool = false) throws(SystemFailure) {
     var rest = ArraySlice(text.utf8)
     while !rest.isEmpty {
       // The pointer is used only inside the call.
       let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if written == -1 && errno == EINTR { continue }
+      if written == -1 && errno == EAGAIN && waits && poll(descriptor, POLLOUT, milliseconds: 10_000) { continue }
       rest = rest.dropFirst(try SystemFailure.unlessMinusOne(written, "write"))
     }
   }
