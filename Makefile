@@ -56,9 +56,9 @@ MAN5 = $(wildcard man/*.5)
 INSTALLED = $(BINDIR)/xpastebridge $(UNITDIR)/xpastebridge.service \
   $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) \
   $(addprefix $(DOCDIR)/examples/,$(notdir $(wildcard policy/*.yaml))) \
-  $(patsubst completions/%,$(BASHDIR)/xpastebridge,$(wildcard completions/xpastebridge.bash)) \
-  $(patsubst completions/%,$(ZSHDIR)/_xpastebridge,$(wildcard completions/_xpastebridge)) \
-  $(patsubst completions/%,$(FISHDIR)/xpastebridge.fish,$(wildcard completions/xpastebridge.fish))
+  $(if $(wildcard completions/xpastebridge.bash),$(BASHDIR)/xpastebridge) \
+  $(if $(wildcard completions/xpastebridge.zsh),$(ZSHDIR)/_xpastebridge) \
+  $(if $(wildcard completions/xpastebridge.fish),$(FISHDIR)/xpastebridge.fish)
 
 install: ## Install the binary (build it first), the user unit, man pages, completions and examples
 	@test -x $(BINARY) || { echo "make install: no $(BINARY); run \`make build\` first" >&2; exit 1; }
@@ -72,8 +72,10 @@ install: ## Install the binary (build it first), the user unit, man pages, compl
 	for file in $(wildcard policy/*.yaml); do install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $$file; done
 	$(if $(wildcard completions/xpastebridge.bash),install -D -m 644 completions/xpastebridge.bash \
 	  $(DESTDIR)$(BASHDIR)/xpastebridge)
-	$(if $(wildcard completions/_xpastebridge),install -D -m 644 -t $(DESTDIR)$(ZSHDIR) completions/_xpastebridge)
-	$(if $(wildcard completions/xpastebridge.fish),install -D -m 644 -t $(DESTDIR)$(FISHDIR) completions/xpastebridge.fish)
+	$(if $(wildcard completions/xpastebridge.zsh),install -D -m 644 completions/xpastebridge.zsh \
+	  $(DESTDIR)$(ZSHDIR)/_xpastebridge)
+	$(if $(wildcard completions/xpastebridge.fish),install -D -m 644 completions/xpastebridge.fish \
+	  $(DESTDIR)$(FISHDIR)/xpastebridge.fish)
 
 # Folders that only this project uses go too when they are empty; shared ones stay.
 uninstall: ## Remove exactly what install put there

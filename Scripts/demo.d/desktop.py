@@ -23,6 +23,7 @@ class Program:
 
     def __init__(self, desktop, name, command):
         self.name = name
+        self.messages = lambda: desktop.messages(command[0])
         self.process = desktop.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.read()
 
@@ -31,7 +32,7 @@ class Program:
             raise Failure(f"{self.name} does not answer")
         line = self.process.stdout.readline()
         if not line:
-            raise Failure(f"{self.name} ended with {self.process.wait()}")
+            raise Failure(f"{self.name} ended with {self.process.wait()}: {self.messages()}")
         return line.rstrip("\n")
 
     def tell(self, *words):
@@ -90,13 +91,16 @@ class Desktop:
         self.start(["Xvfb", "-displayfd", str(writer), "-screen", "0", "1024x768x24", "-nolisten", "tcp", "-noreset"],
                    pass_fds=[writer])
         os.close(writer)
-        if not select.select([reader], [], [], DEADLINE)[0]:
-            raise Failure("Xvfb does not start")
-        number = os.read(reader, 16).decode().strip()
+        # The server writes the number and the end of the line apart, and ends when it can't write the second.
+        number = b""
+        while not number.endswith(b"\n"):
+            if not select.select([reader], [], [], DEADLINE)[0]:
+                raise Failure("Xvfb does not start")
+            if not (part := os.read(reader, 16)):
+                raise Failure("Xvfb ended: " + self.messages("Xvfb"))
+            number += part
         os.close(reader)
-        if not number:
-            raise Failure("Xvfb ended: " + self.messages("Xvfb"))
-        self.environment["DISPLAY"] = ":" + number
+        self.environment["DISPLAY"] = ":" + number.decode().strip()
         self.start(["openbox", "--sm-disable"])
         return self.environment["DISPLAY"]
 
