@@ -36,7 +36,7 @@ build: ## Build the release binary, .build/release/xpastebridge (installs missin
 run: ## Show it at work: real programs copy and paste, each decision with its rule
 	Scripts/install-packages build run
 	$(SWIFT_BUILD)
-	Scripts/demo
+	Scripts/demo $(BINARY)
 
 check: ## Check format, layers, words and documents; builds nothing
 	Scripts/check
@@ -48,7 +48,7 @@ test: ## Run every check and test, to the closing line `N passed, N failed`
 bench: ## Measure against a bare C owner
 	Scripts/install-packages build bench
 	$(SWIFT_BUILD)
-	Scripts/bench
+	Scripts/bench $(BINARY)
 
 # What is installed, in pairs of source and destination; uninstall removes the same list.
 MAN1 = $(wildcard man/*.1)
