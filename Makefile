@@ -1,0 +1,87 @@
+# XPasteBridge. `make help` lists the goals.
+
+SHELL = /bin/bash
+.SHELLFLAGS = -eu -o pipefail -c
+.DEFAULT_GOAL = help
+.PHONY: help build run test check bench install uninstall clean
+
+# Where things are installed. DESTDIR is put before every path, for packagers.
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINDIR = $(PREFIX)/bin
+MANDIR = $(PREFIX)/share/man
+DOCDIR = $(PREFIX)/share/doc/xpastebridge
+# Both /usr/lib and /usr/local/lib are on the user service manager's search path.
+UNITDIR = $(PREFIX)/lib/systemd/user
+BASHDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
+FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
+
+# Where Swift builds; one folder for release and debug.
+SCRATCH ?= .build
+BINARY = $(SCRATCH)/release/xpastebridge
+SWIFT_BUILD = swift build --scratch-path $(SCRATCH) -c release --static-swift-stdlib --product xpastebridge
+export XPASTEBRIDGE = $(abspath $(BINARY))
+
+help: ## List the goals
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@echo
+	@echo "Variables: PREFIX (now $(PREFIX)), DESTDIR, SCRATCH (now $(SCRATCH));"
+	@echo "XPB_SKIP_PACKAGES=1 in the environment keeps make from installing Debian packages."
+
+build: ## Build the release binary, .build/release/xpastebridge (installs missing packages)
+	Scripts/install-packages build
+	$(SWIFT_BUILD)
+
+run: ## Show it at work: real programs copy and paste, each decision with its rule
+	Scripts/install-packages build run
+	$(SWIFT_BUILD)
+	Scripts/demo $(BINARY)
+
+check: ## Check format, layers, words and documents; builds nothing
+	Scripts/check
+
+test: ## Run every check and test, to the closing line `N passed, N failed`
+	Scripts/install-packages build test
+	Scripts/test
+
+bench: ## Measure against a bare C owner
+	Scripts/install-packages build bench
+	$(SWIFT_BUILD)
+	Scripts/bench $(BINARY)
+
+# What is installed, in pairs of source and destination; uninstall removes the same list.
+MAN1 = $(wildcard man/*.1)
+MAN5 = $(wildcard man/*.5)
+INSTALLED = $(BINDIR)/xpastebridge $(UNITDIR)/xpastebridge.service \
+  $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) \
+  $(addprefix $(DOCDIR)/examples/,$(notdir $(wildcard policy/*.yaml))) \
+  $(if $(wildcard completions/xpastebridge.bash),$(BASHDIR)/xpastebridge) \
+  $(if $(wildcard completions/xpastebridge.zsh),$(ZSHDIR)/_xpastebridge) \
+  $(if $(wildcard completions/xpastebridge.fish),$(FISHDIR)/xpastebridge.fish)
+
+install: ## Install the binary (build it first), the user unit, man pages, completions and examples
+	@test -x $(BINARY) || { echo "make install: no $(BINARY); run \`make build\` first" >&2; exit 1; }
+	install -D -m 755 -s $(BINARY) $(DESTDIR)$(BINDIR)/xpastebridge
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' systemd/xpastebridge.service \
+	  >$(DESTDIR)$(UNITDIR)/xpastebridge.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/xpastebridge.service
+	for page in $(MAN1); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $$page; done
+	for page in $(MAN5); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $$page; done
+	for file in $(wildcard policy/*.yaml); do install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $$file; done
+	$(if $(wildcard completions/xpastebridge.bash),install -D -m 644 completions/xpastebridge.bash \
+	  $(DESTDIR)$(BASHDIR)/xpastebridge)
+	$(if $(wildcard completions/xpastebridge.zsh),install -D -m 644 completions/xpastebridge.zsh \
+	  $(DESTDIR)$(ZSHDIR)/_xpastebridge)
+	$(if $(wildcard completions/xpastebridge.fish),install -D -m 644 completions/xpastebridge.fish \
+	  $(DESTDIR)$(FISHDIR)/xpastebridge.fish)
+
+# Folders that only this project uses go too when they are empty; shared ones stay.
+uninstall: ## Remove exactly what install put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR) 2>/dev/null
+
+clean: ## Remove what was built
+	rm -rf $(SCRATCH) results
+	@if [ -f Tests/Clients/Makefile ]; then $(MAKE) -C Tests/Clients clean; fi
