@@ -69,7 +69,7 @@ extension Subject {
 
 extension Request {
   /// What is asked, in one line.
-  var summary: String {
+  public var summary: String {
     var line = "\(action.rawValue) on \(selection) from \(source.summary)"
     if action == .paste { line += " to \((destination ?? .unknown).summary)" }
     if let content { line += ": \(content.target), \(content.size) bytes" + (content.isSensitive ? ", secret" : "") }

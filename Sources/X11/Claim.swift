@@ -37,6 +37,17 @@ extension Display {
     return holder == window ? .held : .superseded
   }
 
+  /// Takes a selection of ours again with the time it is held since: everybody who listens sees a change of owner. The
+  /// server ignores it when somebody else has claimed the selection with a later time.
+  public func reassert(_ selection: Atom, time: ServerTime) {
+    xcb.grabServer()
+    if selectionOwner(selection) == ownerWindow {
+      xcb.setSelectionOwner(ownerWindow.id, selection: selection.id, time: time.milliseconds)
+    }
+    xcb.ungrabServer()
+    xcb.flush()
+  }
+
   /// The server's time now, by a change of a property of our own window (ICCCM 2.1); `.current` when the server is
   /// gone.
   public func serverTime() -> ServerTime {

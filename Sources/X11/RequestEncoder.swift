@@ -12,6 +12,8 @@ public nonisolated enum MetadataItems: Hashable, Sendable {
   case incremental(UInt32)
   /// Type NULL, no items.
   case null
+  /// Text of our own in format 8.
+  case text(type: Atom, [UInt8])
 }
 
 // Everything we do to other clients' windows, and the conversions we ask for.
@@ -41,6 +43,12 @@ extension Display {
     let type: UInt32
     let words: [UInt32]
     switch items {
+    case .text(let type, let bytes):
+      let serial = bytes.withUnsafeBytes { bytes in
+        xcb.changeProperty(window: window.id, property: property.id, type: type.id, format: 8, bytes: bytes)
+      }
+      trap.expect(serial, for: .store(window: window, property: property))
+      return
     case .atoms(let atoms): (type, words) = (AtomNumber.atom, atoms.map(\.id))
     case .integer(let number): (type, words) = (AtomNumber.integer, [number])
     case .atomPairs(let pairs): (type, words) = (atoms.intern("ATOM_PAIR").atom.id, pairs.map(\.id))

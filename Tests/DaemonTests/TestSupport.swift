@@ -125,7 +125,7 @@ final class FakeSession: DisplaySession {
   var nextDeadline: MonotonicTime?
   var isSettled = true
   var status: [BridgeStatus] = []
-  var described: [DescribedClient] = []
+  var described: [ClientDescription] = []
   private(set) var calls: [String] = []
 
   var connectionDescriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }
@@ -133,7 +133,7 @@ final class FakeSession: DisplaySession {
   func deadlineReached() { calls.append("deadline") }
   func replacePolicy(_ policy: PolicySet) { calls.append("policy") }
   func synchronize() { calls.append("sync") }
-  func clients() -> [DescribedClient] { described }
+  func clients() -> [ClientDescription] { described }
   func close() { calls.append("close") }
 }
 
@@ -149,8 +149,6 @@ final class FakePolicySource: PolicySource {
     loads += 1
     return answer
   }
-
-  func explain(_ request: Request, under policy: PolicySet) -> PolicyAnswer { PolicyAnswer(decision: nil, tried: []) }
 }
 
 /// Records and subjects for tests.

@@ -13,7 +13,7 @@ enum PolicyCommands {
     if invocation.has("json") {
       let report = JSON.object([
         "schema": .integer(StatusReport.schemaVersion), "valid": .bool(isValid), "files": .strings(loaded.files),
-        "rules": .integer(loaded.rules.count), "errors": .strings(loaded.errors), "warnings": .strings(loaded.warnings),
+        "rules": .integer(loaded.ruleCount), "errors": .strings(loaded.errors), "warnings": .strings(loaded.warnings),
       ])
       let status = Console.print(report.description)
       return isValid ? status : ExitStatus.failed
@@ -23,7 +23,7 @@ enum PolicyCommands {
     for line in diagnostics { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
     guard isValid else { return ExitStatus.failed }
     let files = loaded.files.count
-    return Console.print("\(files) file\(files == 1 ? "" : "s"), \(loaded.rules.count) rules, no errors")
+    return Console.print("\(files) file\(files == 1 ? "" : "s"), \(loaded.ruleCount) rules, no errors")
   }
 
   /// Decides a request that is written on the command line.
@@ -35,43 +35,51 @@ enum PolicyCommands {
     guard let policy = loaded.policy, loaded.errors.isEmpty else {
       return Console.failed("the policy has errors, so a daemon would keep its last good one or be locked")
     }
-    let explanation = source.explain(request, under: policy)
+    let explanation = policy.explain(request)
     if invocation.has("json") { return Console.print(json(explanation).description) }
-    return Console.write(text(explanation))
+    return Console.write(lines(explanation.description))
   }
 
-  private static func text(_ explanation: PolicyAnswer) -> String {
-    var lines: [String] = []
-    if let decision = explanation.decision {
-      lines.append("\(Console.bold(decision.verdict.rawValue)): \(AuditSentence.why(decision.reason))")
-      lines += terms(decision.obligations).map { "  \($0.name): \(Label.plain($0.value))" }
-    } else {
-      lines.append("\(Console.bold("it depends")): a rule asks for the content; add --target, --size or --sensitive")
-    }
-    for tried in explanation.tried {
-      let mark = tried.hasMatched ? "matched" : "no match"
-      let place = Label.plain(tried.rule.position.description)
-      lines.append("\(place): `\(Label.plain(tried.rule.name))` (\(tried.ruleset)): \(mark), \(Label.plain(tried.why))")
-    }
-    return lines.joined(separator: "\n") + "\n"
+  /// Text of several lines, each made safe to show.
+  static func lines(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { Label.plain(String($0), to: 4_096) + "\n" }
+      .joined()
   }
 
-  private static func json(_ explanation: PolicyAnswer) -> JSON {
-    let decision = explanation.decision
-    return .object([
+  private static func json(_ explanation: Explanation) -> JSON {
+    .object([
       "schema": .integer(StatusReport.schemaVersion),
-      "decision": decision.map { .string($0.verdict.rawValue) } ?? .null,
-      "reason": decision.map { RecordJSON.reason($0.reason) },
-      "terms": decision.map { .object(terms($0.obligations).map { JSON.Member($0.name, .string($0.value)) }) },
-      "tried": .array(
-        explanation.tried.map { tried in
-          .object(
-            [
-              JSON.Member("ruleset", .string(tried.ruleset)), JSON.Member("matched", .bool(tried.hasMatched)),
-              JSON.Member("why", .string(tried.why)),
-            ] + RecordJSON.reason(.rule(tried.rule)).members.dropFirst())
-        }),
+      "request": .string(explanation.request.summary),
+      "decision": decision(explanation.evaluation).map { .string($0.verdict.rawValue) } ?? .null,
+      "reason": decision(explanation.evaluation).map { RecordJSON.reason($0.reason) },
+      "terms": decision(explanation.evaluation)
+        .map { .object(terms($0.obligations).map { JSON.Member($0.name, .string($0.value)) }) },
+      "outcome": decision(explanation.outcome).map { .string($0.verdict.rawValue) } ?? .null,
+      "outcomeReason": decision(explanation.outcome).map { RecordJSON.reason($0.reason) },
+      "tried": .array(tried(explanation.managed, "managed") + tried(explanation.user, "user")),
+      "before": .array(explanation.before.map(json)),
     ])
+  }
+
+  private static func decision(_ evaluation: Evaluation) -> Decision? {
+    if case .decided(let decision) = evaluation { return decision }
+    return nil
+  }
+
+  private static func tried(_ steps: [Explanation.Step], _ ruleset: String) -> [JSON] {
+    steps.map { step in
+      let (result, why): (String, String?) =
+        switch step.result {
+        case .decides: ("decides", nil)
+        case .mayDecide(let condition): ("may-decide", condition)
+        case .failed(let condition): ("no-match", condition)
+        }
+      return .object(
+        [
+          JSON.Member("ruleset", .string(ruleset)), JSON.Member("decision", .string(step.verdict.rawValue)),
+          JSON.Member("result", .string(result)), JSON.Member("why", why.map { .string($0) } ?? .null),
+        ] + RecordJSON.reason(.rule(step.reference)).members.dropFirst())
+    }
   }
 
   /// What a decision still demands, by the policy language's names.

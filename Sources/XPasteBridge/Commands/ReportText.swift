@@ -140,20 +140,25 @@ enum ClientsText {
 
 /// `policy show` for people.
 enum PolicyText {
-  /// The files, then each rule with its place.
+  /// The files, then each part with its place.
   static func text(_ report: JSON) -> String {
     var lines = [StatusText.line("state", StatusText.field(report["state"]))]
     lines += (report["files"]?.elements ?? []).map { StatusText.line("file", StatusText.field($0)) }
-    for rule in report["rules"]?.elements ?? [] {
-      let place =
-        "\(StatusText.field(rule["file"])):\(StatusText.field(rule["line"])):\(StatusText.field(rule["column"]))"
-      let ruleset = StatusText.field(rule["ruleset"])
-      lines.append(
-        StatusText.line(StatusText.field(rule["decision"]), "`\(StatusText.field(rule["rule"]))`, \(ruleset), \(place)")
-      )
+    for (title, key) in [("group", "groups"), ("board", "boards"), ("rule", "rules"), ("setting", "settings")] {
+      lines += (report[key]?.elements ?? []).map { StatusText.line(title, entry($0)) }
     }
+    lines += (report["limits"]?.members ?? [])
+      .map { StatusText.line("limit", "\(Label.plain($0.name)): \(StatusText.field($0.value))") }
     lines += (report["errors"]?.elements ?? []).map { StatusText.line("error", StatusText.field($0)) }
     lines += (report["warnings"]?.elements ?? []).map { StatusText.line("warning", StatusText.field($0)) }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func entry(_ entry: JSON) -> String {
+    let text = "`\(StatusText.field(entry["name"]))`: \(StatusText.field(entry["text"]))"
+    guard entry["line"]?.number != nil else { return text }
+    let place =
+      "\(StatusText.field(entry["file"])):\(StatusText.field(entry["line"])):\(StatusText.field(entry["column"]))"
+    return "\(text) (\(StatusText.field(entry["ruleset"])), \(place))"
   }
 }

@@ -146,7 +146,7 @@ extension Daemon: ControlledDaemon {
 
   func clientsReport() -> JSON { StatusReport.clients(session.clients()) }
 
-  func policyReport() -> JSON { StatusReport.rules(policy) }
+  func policyReport() -> JSON { StatusReport.overview(policy) }
 
   func statusReport() -> JSON {
     .object([

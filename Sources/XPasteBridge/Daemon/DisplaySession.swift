@@ -1,14 +1,7 @@
 import BridgeCore
 import Policy
 import Selection
-
-/// One X client as the daemon sees it, for `clients`.
-struct DescribedClient: Hashable {
-  /// Who it is.
-  var subject: Subject
-  /// Its base XID, which tells it apart from other clients of the same process.
-  var resourceBase: UInt32
-}
+import X11
 
 /// The daemon's side of one X display: what the loop, the control methods and the policy need of it.
 protocol DisplaySession: AnyObject {
@@ -33,7 +26,7 @@ protocol DisplaySession: AnyObject {
   /// A round trip to the server, then `drain`.
   func synchronize()
   /// The X clients, described.
-  func clients() -> [DescribedClient]
+  func clients() -> [ClientDescription]
   /// Gives the selections back and leaves the display.
   func close()
 }
@@ -62,6 +55,25 @@ struct DisplayFailure: Error, Hashable {
 enum DisplayOpener {
   /// Connects, becomes the display's one instance and adopts its selections.
   static func open(_ request: DisplayRequest) throws(DisplayFailure) -> any DisplaySession {
-    throw DisplayFailure(line: "can't guard display `\(Label.plain(request.name))`: this build has no X side")
+    do {
+      var options = EffectRunner.Options()
+      options.replaces = request.replaces
+      options.treatsErrorsAsFatal = request.endsOnXError
+      let runner = EffectRunner(
+        display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
+      try runner.start()
+      return runner
+    } catch {
+      throw DisplayFailure(line: Label.plain("\(error)", to: 1_024))
+    }
   }
+}
+
+extension EffectRunner: DisplaySession {
+  var connectionDescriptor: Int32 { display.fileDescriptor }
+  var isReplaced: Bool { ending == .replaced }
+  var isSettled: Bool { bridge.isSettled }
+  var status: [BridgeStatus] { bridge.status }
+  func clients() -> [ClientDescription] { resolver.clients() }
+  func close() { shutDown() }
 }

@@ -54,7 +54,7 @@ final class EffectRunner {
     atoms = KnownAtoms { display.atoms.intern($0) }
     watched = options.selections.isEmpty ? [atoms.clipboard] : display.atoms.intern(options.selections)
     limits = policy.limits
-    bridge = Bridge(atoms: atoms, policy: policy)
+    bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
     resolver = SubjectResolver(display: display)
     display.onUnexpectedError = { [options] error in
       if options.treatsErrorsAsFatal { fatalError("unexpected X error: \(error)") }
@@ -215,6 +215,7 @@ final class EffectRunner {
     case .claim(let selection, let time, let expected):
       return .claimSettled(
         selection: selection, display.claim(selection.atom, time: time, expecting: expected))
+    case .reassert(let selection, let time): display.reassert(selection.atom, time: time)
     case .readPairs(let request):
       return .pairsRead(request, display.readPairs(of: request, limit: limits.multiplePairs))
     case .store(let content):
@@ -238,6 +239,7 @@ final class EffectRunner {
     case .pairs(let atoms): .atomPairs(atoms)
     case .incremental(let bytes): .incremental(UInt32(clamping: bytes))
     case .null: .null
+    case .replacement(let type, let bytes): .text(type: type, bytes)
     }
   }
 }

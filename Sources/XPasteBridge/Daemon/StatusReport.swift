@@ -27,7 +27,7 @@ enum StatusReport {
     .object([
       "state": .string(policy.standing.rawValue),
       "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
-      "rules": .integer(policy.inForce.rules.count),
+      "rules": .integer(policy.inForce.ruleCount),
       "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
       "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
       "loads": .integer(policy.loads),
@@ -52,7 +52,7 @@ enum StatusReport {
   }
 
   /// The X clients.
-  static func clients(_ clients: [DescribedClient]) -> JSON {
+  static func clients(_ clients: [ClientDescription]) -> JSON {
     .object([
       "schema": .integer(schemaVersion),
       "clients": .array(
@@ -64,22 +64,36 @@ enum StatusReport {
     ])
   }
 
-  /// The rules in force, one by one.
-  static func rules(_ policy: PolicyInForce) -> JSON {
-    .object([
+  /// The policy in force, part by part, each with where it is written.
+  static func overview(_ policy: PolicyInForce) -> JSON {
+    let overview = policy.policy.overview
+    return .object([
       "schema": .integer(schemaVersion),
       "state": .string(policy.standing.rawValue),
       "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
-      "rules": .array(
-        policy.inForce.rules.map { listing in
-          .object(
-            [
-              JSON.Member("ruleset", .string(listing.ruleset)),
-              JSON.Member("decision", .string(listing.verdict.rawValue)),
-            ] + RecordJSON.reason(.rule(listing.rule)).members.dropFirst())
-        }),
+      "rules": entries(overview.rules),
+      "groups": entries(overview.groups),
+      "boards": entries(overview.boards),
+      "settings": entries(overview.settings),
+      "limits": .object(
+        overview.limits.sorted { $0.key.rawValue < $1.key.rawValue }
+          .map { JSON.Member($0.key.rawValue, .integer($0.value)) }),
       "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
       "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
     ])
+  }
+
+  private static func entries(_ entries: [PolicyOverview.Entry]) -> JSON {
+    .array(
+      entries.map { entry in
+        .object([
+          "ruleset": .string(entry.side.rawValue),
+          "name": .string(Label.shortened(entry.name)),
+          "text": .string(Label.shortened(entry.text, to: 4_096)),
+          "file": entry.position.map { .string(Label.shortened($0.file)) } ?? .null,
+          "line": entry.position.map { .integer($0.line) } ?? .null,
+          "column": entry.position.map { .integer($0.column) } ?? .null,
+        ])
+      })
   }
 }
