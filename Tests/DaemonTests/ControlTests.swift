@@ -199,7 +199,7 @@ struct ControlTests {
     for _ in 0..<5_000 where !wasEnded {
       let call = try client.makeCall(
         path: ControlAddress.object, interface: ControlAddress.interface, member: "Status")
-      wasEnded = (try? call.send()) == nil
+      wasEnded = (try? call.sendCall()) == nil
       run(served.loop, seconds: 0.0005)
       if served.daemon.statusReport()["controlConnections"] == .integer(0) { wasEnded = true }
     }
