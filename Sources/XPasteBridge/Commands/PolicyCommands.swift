@@ -51,7 +51,8 @@ enum PolicyCommands {
     for tried in explanation.tried {
       let mark = tried.hasMatched ? "matched" : "no match"
       let place = Label.plain(tried.rule.position.description)
-      lines.append("\(place): `\(Label.plain(tried.rule.name))` (\(tried.ruleset)): \(mark), \(Label.plain(tried.why))")
+      let rule = "`\(Label.plain(tried.rule.name))` (\(tried.ruleset), \(tried.action.rawValue))"
+      lines.append("\(place): \(rule): \(mark), \(Label.plain(tried.why))")
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -67,7 +68,8 @@ enum PolicyCommands {
         explanation.tried.map { tried in
           .object(
             [
-              JSON.Member("ruleset", .string(tried.ruleset)), JSON.Member("matched", .bool(tried.hasMatched)),
+              JSON.Member("ruleset", .string(tried.ruleset)), JSON.Member("action", .string(tried.action.rawValue)),
+              JSON.Member("matched", .bool(tried.hasMatched)),
               JSON.Member("why", .string(tried.why)),
             ] + RecordJSON.reason(.rule(tried.rule)).members.dropFirst())
         }),
