@@ -58,7 +58,13 @@ final class BusMessage {
     return BusMessage(owned: made!)
   }
 
-  /// Sends this message on the connection it was made for.
+  /// Sends this call without waiting; without a place for its number libsystemd would mark it as wanting no answer.
+  func sendCall() throws(SystemFailure) {
+    var number: UInt64 = 0
+    try SystemFailure.unlessNegative(sd_bus_send(nil, pointer, &number), "sd_bus_send")
+  }
+
+  /// Sends this answer or signal on the connection it was made for.
   func send() throws(SystemFailure) {
     try SystemFailure.unlessNegative(sd_bus_send(nil, pointer, nil), "sd_bus_send")
   }

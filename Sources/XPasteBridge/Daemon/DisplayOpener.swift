@@ -1,0 +1,30 @@
+import BridgeCore
+import Policy
+import X11
+
+/// Opens displays: the one place where the daemon meets the X side.
+enum DisplayOpener {
+  /// Connects, becomes the display's one instance and adopts its selections.
+  static func open(_ request: DisplayRequest) throws(DisplayFailure) -> any DisplaySession {
+    do {
+      var options = EffectRunner.Options()
+      options.replaces = request.replaces
+      options.treatsErrorsAsFatal = request.endsOnXError
+      let runner = EffectRunner(
+        display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
+      try runner.start()
+      return runner
+    } catch {
+      throw DisplayFailure(line: Label.plain("\(error)", to: 1_024))
+    }
+  }
+}
+
+extension EffectRunner: DisplaySession {
+  var connectionDescriptor: Int32 { display.fileDescriptor }
+  var isReplaced: Bool { ending == .replaced }
+  var isSettled: Bool { bridge.isSettled }
+  var status: [BridgeStatus] { bridge.status }
+  func clients() -> [ClientDescription] { resolver.clients() }
+  func close() { shutDown() }
+}
