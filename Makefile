@@ -80,7 +80,8 @@ install: ## Install the binary (build it first), the user unit, man pages, compl
 # Folders that only this project uses go too when they are empty; shared ones stay.
 uninstall: ## Remove exactly what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR) 2>/dev/null
+	for folder in $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR); do \
+	  [ ! -d $$folder ] || rmdir --ignore-fail-on-non-empty $$folder; done
 
 clean: ## Remove what was built
 	rm -rf $(SCRATCH) results
