@@ -13,6 +13,10 @@ extension Outcome {
   static func stricter(managed: Outcome?, user: Outcome?) -> Outcome? {
     guard let managed, let user else { return managed ?? user }
     var result = user.verdict > managed.verdict ? user : managed
+    if user.verdict > managed.verdict {
+      // A user's stricter rule must not leave fewer records than there would be without it.
+      result.obligations.audit = managed.obligations.audit == true || user.obligations.audit == true ? true : nil
+    }
     if managed.verdict == user.verdict {
       result.obligations = .combined(managed: managed.obligations, user: user.obligations)
     }

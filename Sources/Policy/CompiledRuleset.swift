@@ -18,7 +18,7 @@ enum Trigger: Hashable {
 
 /// A ruleset made fast: which rules a subject meets is a set of bits, found by the subject's own facts where a rule
 /// names them literally; a request is decided by the first bit that all the sets have in common.
-struct CompiledRuleset: Sendable {
+final class CompiledRuleset: Sendable {
   let ruleset: Ruleset
   let groups: [String: Matcher]
   let outcomes: [Outcome]

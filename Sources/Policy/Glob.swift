@@ -80,7 +80,7 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
 
   /// Two patterns are equal when they are spelled alike, scalar for scalar.
   public static func == (lhs: Glob, rhs: Glob) -> Bool {
-    lhs.style == rhs.style && lhs.pattern.utf8.elementsEqual(rhs.pattern.utf8)
+    lhs.style == rhs.style && lhs.pattern.isSpelled(like: rhs.pattern)
   }
 
   /// Hashes the pattern.
@@ -88,7 +88,7 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether the whole of `text` matches.
   public func matches(_ text: String) -> Bool {
-    if let literal { return literal.utf8.elementsEqual(text.utf8) }
+    if let literal { return literal.isSpelled(like: text) }
     if case .scalar(let first) = tokens[0], text.unicodeScalars.first != first { return false }
     return tokens.count < 64 ? matchesShort(text) : matchesLong(text)
   }

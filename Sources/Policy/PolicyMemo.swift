@@ -1,11 +1,26 @@
 import Synchronization
 
 /// What was found out about one subject: nothing that couldn't be found out again.
-struct SubjectProfile: Sendable {
-  var managed: [RuleBits]
-  var user: [RuleBits]
+final class SubjectProfile: Sendable {
+  let managed: [RuleBits]
+  let user: [RuleBits]
   /// Numbers of the boards that it is a member of, in the policy's order.
-  var boards: [Int]
+  let boards: [Int]
+
+  init(managed: [RuleBits], user: [RuleBits], boards: [Int]) {
+    self.managed = managed
+    self.user = user
+    self.boards = boards
+  }
+}
+
+extension String {
+  /// Whether both are the same bytes; `==` would take equivalent spellings for equal.
+  func isSpelled(like other: String) -> Bool {
+    // In ASCII every text has one spelling, and comparing whole strings is several times faster.
+    if utf8Span.isKnownASCII, other.utf8Span.isKnownASCII { return self == other }
+    return utf8.elementsEqual(other.utf8)
+  }
 }
 
 /// A subject's facts without its process, compared scalar for scalar: Swift's `==` would take two spellings of a path
@@ -39,7 +54,7 @@ struct FactsKey: Hashable {
 
   private static func same(_ lhs: Fact?, _ rhs: Fact?) -> Bool {
     guard let lhs, let rhs else { return lhs == nil && rhs == nil }
-    return lhs.evidence == rhs.evidence && lhs.value.utf8.elementsEqual(rhs.value.utf8)
+    return lhs.evidence == rhs.evidence && lhs.value.isSpelled(like: rhs.value)
   }
 }
 
@@ -85,11 +100,11 @@ struct MemoTable: Sendable {
     return made
   }
 
-  /// Names are compared as the rules compare them, scalar for scalar; hence only ASCII names are remembered.
+  /// Names are compared as the rules compare them, scalar for scalar; hence only names known to be ASCII are remembered.
   private static func look(
     up name: String, in table: inout [String: [RuleBits]], make: (String) -> [RuleBits]
   ) -> [RuleBits] {
-    guard name.utf8.allSatisfy({ $0 < 128 }) else { return make(name) }
+    guard name.utf8Span.isKnownASCII else { return make(name) }
     if let known = table[name] { return known }
     let made = make(name)
     if table.count >= capacity { table.removeAll() }

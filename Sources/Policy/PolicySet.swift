@@ -1,16 +1,48 @@
 /// The managed and the user ruleset together, compiled: everything that can be asked of a policy.
 public struct PolicySet: Sendable {
+  private let storage: Storage
+
   /// The ruleset of the vendor's and the administrator's files.
-  public let managed: Ruleset
+  public var managed: Ruleset { storage.managed }
   /// The ruleset of the user's files.
-  public let user: Ruleset
+  public var user: Ruleset { storage.user }
   /// The limits in force: the managed ruleset's, then the user's, then the defaults.
-  public let limits: Limits
-  let rulesets: [CompiledRuleset]
-  let isLocked: Bool
-  let memo = PolicyMemo()
-  private let decides: Bool
-  private let obligationsByRule: [RuleReference: Obligations]
+  public var limits: Limits { storage.limits }
+  var rulesets: [CompiledRuleset] { storage.rulesets }
+  var isLocked: Bool { storage.isLocked }
+  var memo: PolicyMemo { storage.memo }
+
+  /// Everything that never changes, in one place, so that a policy is handed around as one pointer.
+  private final class Storage: Sendable {
+    let managed: Ruleset
+    let user: Ruleset
+    let limits: Limits
+    let rulesets: [CompiledRuleset]
+    let isLocked: Bool
+    let decides: Bool
+    let obligationsByRule: [RuleReference: Obligations]
+    let boards: [BoardPolicy]
+    let memo = PolicyMemo()
+
+    init(managed: Ruleset, user: Ruleset, isLocked: Bool) {
+      self.managed = managed
+      self.user = user
+      self.isLocked = isLocked
+      let compiled = CompiledRuleset(managed, isManaged: true)
+      rulesets = [compiled, CompiledRuleset(user, outerGroups: compiled.groups, isManaged: false)]
+      decides = !managed.rules.isEmpty || !user.rules.isEmpty || managed.defaultDecision != nil
+      var limits = Limits()
+      for (name, value) in user.limits { limits[keyPath: name.keyPath] = value }
+      for (name, value) in managed.limits { limits[keyPath: name.keyPath] = value }
+      self.limits = limits
+      var obligations: [RuleReference: Obligations] = [:]
+      for rule in managed.rules + user.rules where rule.verdict == .private {
+        obligations[rule.reference] = rule.obligations
+      }
+      obligationsByRule = obligations
+      boards = managed.boards + user.boards
+    }
+  }
 
   /// Whether no policy file said anything: everything is allowed.
   public var isEmpty: Bool { managed.isEmpty && user.isEmpty && !isLocked }
@@ -21,7 +53,7 @@ public struct PolicySet: Sendable {
   /// How the root window's CUT_BUFFERs are treated.
   public var cutBuffers: SelectionGuard { stricter(\.cutBuffers, default: .off) }
   /// The boards of both rulesets, the managed ones first.
-  public var boards: [BoardPolicy] { managed.boards + user.boards }
+  public var boards: [BoardPolicy] { storage.boards }
 
   /// Allows everything: no policy files at all.
   public static let allowEverything = PolicySet(managed: Ruleset(), user: Ruleset())
@@ -34,21 +66,7 @@ public struct PolicySet: Sendable {
   }
 
   private init(managed: Ruleset, user: Ruleset, isLocked: Bool) {
-    self.managed = managed
-    self.user = user
-    self.isLocked = isLocked
-    let compiled = CompiledRuleset(managed, isManaged: true)
-    rulesets = [compiled, CompiledRuleset(user, outerGroups: compiled.groups, isManaged: false)]
-    decides = !managed.rules.isEmpty || !user.rules.isEmpty || managed.defaultDecision != nil
-    var limits = Limits()
-    for (name, value) in user.limits { limits[keyPath: name.keyPath] = value }
-    for (name, value) in managed.limits { limits[keyPath: name.keyPath] = value }
-    self.limits = limits
-    var obligations: [RuleReference: Obligations] = [:]
-    for rule in managed.rules + user.rules where rule.verdict == .private {
-      obligations[rule.reference] = rule.obligations
-    }
-    obligationsByRule = obligations
+    storage = Storage(managed: managed, user: user, isLocked: isLocked)
   }
 
   private func stricter(
@@ -65,7 +83,7 @@ public struct PolicySet: Sendable {
   public func evaluate(_ request: Request) -> Evaluation {
     let isSameApp = request.isSameApp
     if isLocked { return .decided(lockedDecision(request, isSameApp: isSameApp)) }
-    guard decides else {
+    guard storage.decides else {
       return .decided(Decision(verdict: .allow, reason: isSameApp ? .sameApp : .builtInDefault, grants: true))
     }
     return memo.use { table in evaluate(request, isSameApp: isSameApp, table: &table) }
@@ -105,7 +123,7 @@ public struct PolicySet: Sendable {
     case .board, .app: if destination.isSameApp(as: source) { return nil }
     }
     var obligations = Obligations()
-    if case .rule(let rule) = reason, let ofCopy = obligationsByRule[rule] {
+    if case .rule(let rule) = reason, let ofCopy = storage.obligationsByRule[rule] {
       obligations.message = ofCopy.message
       obligations.notify = ofCopy.notify
       obligations.audit = ofCopy.audit

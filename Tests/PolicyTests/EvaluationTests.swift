@@ -310,6 +310,18 @@ import Testing
     #expect(decision.verdict == .private && decision.obligations.targets == [.kind(.text)])
   }
 
+  @Test func aUserCannotSilenceTheAudit() {
+    let managed = ruleset([rule("m", .allow) { $0.obligations.audit = true }])
+    for verdict in Verdict.allCases {
+      let user = ruleset([rule("u", verdict) { $0.obligations.audit = false }])
+      let decision = PolicySet(managed: managed, user: user).evaluate(paste(ledger, browser)).decision
+      #expect(decision?.obligations.audit == true)
+    }
+    let silent = ruleset([rule("u", .deny) { $0.obligations.audit = false }])
+    let set = PolicySet(managed: ruleset([rule("m", .allow)]), user: silent)
+    #expect(set.evaluate(copy(ledger)).decision?.obligations.audit == nil)
+  }
+
   // MARK: - Other questions
 
   @Test func restricted() {

@@ -1,4 +1,5 @@
 import Policy
+import Testing
 
 /// Subjects and rules in few words.
 func app(
@@ -72,4 +73,11 @@ struct Seeded: RandomNumberGenerator {
     word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
     return word ^ (word >> 31)
   }
+}
+
+/// `#expect` for loops of ten thousands: it costs nothing while all is well.
+func demand(
+  _ isSo: Bool, _ comment: @autoclosure () -> String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  if !isSo { Issue.record("\(comment())", sourceLocation: sourceLocation) }
 }

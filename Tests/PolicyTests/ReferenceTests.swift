@@ -173,8 +173,8 @@ struct World {
         let request = world.request()
         let wanted = reference.answer(request)
         let found = set.evaluate(request).decision
-        #expect(found?.verdict == wanted.verdict, "seed \(seed): \(set.explain(request))")
-        #expect(found.flatMap { ReferenceTests.name($0.reason) } == wanted.rule, "seed \(seed)")
+        demand(found?.verdict == wanted.verdict, "seed \(seed): \(set.explain(request))")
+        demand(found.flatMap { ReferenceTests.name($0.reason) } == wanted.rule, "seed \(seed)")
       }
     }
   }
@@ -197,8 +197,8 @@ struct World {
         for content in contents {
           request.content = content
           let known = set.evaluate(request).decision
-          #expect(known?.verdict == answer.verdict, "seed \(seed)")
-          if answer.verdict != .deny { #expect(known?.obligations == answer.obligations, "seed \(seed)") }
+          demand(known?.verdict == answer.verdict, "seed \(seed)")
+          if answer.verdict != .deny { demand(known?.obligations == answer.obligations, "seed \(seed)") }
         }
       }
     }
@@ -222,7 +222,7 @@ struct World {
       for _ in 0..<20 {
         let request = world.request()
         let (with, without) = (one.evaluate(request).verdict, other.evaluate(request).verdict)
-        #expect(without! >= with!, "seed \(seed)")
+        demand(without! >= with!, "seed \(seed)")
       }
     }
   }
@@ -239,11 +239,11 @@ struct World {
           Issue.record("undecided")
           continue
         }
-        #expect(other.verdict >= one.verdict, "seed \(seed)")
+        demand(other.verdict >= one.verdict, "seed \(seed)")
         guard other.verdict != .deny else { continue }
         let (strict, loose) = (other.obligations, one.obligations)
-        #expect(strict.oneShot || !loose.oneShot, "seed \(seed)")
-        #expect(strict.maxSize ?? .max <= loose.maxSize ?? .max, "seed \(seed)")
+        demand(strict.oneShot || !loose.oneShot, "seed \(seed)")
+        demand(strict.maxSize ?? .max <= loose.maxSize ?? .max, "seed \(seed)")
       }
     }
   }
@@ -259,7 +259,7 @@ struct World {
       let set = PolicySet(managed: managed, user: Ruleset())
       for _ in 0..<30 {
         if let reason = set.evaluate(world.request()).decision?.reason, let name = ReferenceTests.name(reason) {
-          #expect(!covered.contains(name), "seed \(seed): \(name)")
+          demand(!covered.contains(name), "seed \(seed): \(name)")
         }
       }
     }
@@ -274,9 +274,9 @@ struct World {
         let explanation = set.explain(world.request())
         guard let decision = explanation.evaluation.decision else { continue }
         let deciding = (explanation.managed + explanation.user).filter { $0.result == .decides }.map(\.reference)
-        if case .rule(let reference) = decision.reason { #expect(deciding.contains(reference), "seed \(seed)") }
+        if case .rule(let reference) = decision.reason { demand(deciding.contains(reference), "seed \(seed)") }
         if decision.reason == .builtInDefault || decision.reason == .sameApp {
-          #expect(deciding.isEmpty, "seed \(seed)")
+          demand(deciding.isEmpty, "seed \(seed)")
         }
       }
     }
