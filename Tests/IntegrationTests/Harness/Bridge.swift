@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+
+/// The daemon under test. XPB_STANDIN names a plain clipboard manager that takes its place where only transparency is
+/// asked, so that the tests themselves can be tried without a daemon.
+final class Bridge {
+  private let desktop: Desktop
+  private(set) var child: Child
+  let auditPath: String
+  let policyPath: String
+  private var standInBase = 0
+
+  static let allowAll = "version: 1\ndefault: allow\n"
+  static var standIn: String? { ProcessInfo.processInfo.environment["XPB_STANDIN"] }
+
+  static func binary() throws -> String {
+    let named = ProcessInfo.processInfo.environment["XPB_BINARY"]
+    let places = named.map { [$0] } ?? [Place.source + "/.build/release/xpastebridge", Place.products + "/xpastebridge"]
+    for path in places where access(path, X_OK) == 0 { return path }
+    throw HarnessError("xpastebridge", expected: "a binary", found: "none at \(places.joined(separator: ", "))")
+  }
+
+  init(on desktop: Desktop, policy: String = Bridge.allowAll, options: [String] = []) throws {
+    self.desktop = desktop
+    auditPath = desktop.path("audit.jsonl")
+    policyPath = desktop.path("policy.yaml")
+    try policy.write(toFile: policyPath, atomically: true, encoding: .utf8)
+    if let standIn = Self.standIn {
+      child = try desktop.start(standIn)
+      try learnStandIn()
+      return
+    }
+    let arguments = [
+      "run", "--display", desktop.display, "--policy", policyPath, "--audit", "all", "--audit-file", auditPath,
+      "--fatal-x-errors", "--no-bus",
+    ]
+    child = try desktop.start(try Self.binary(), arguments + options, keepsOutput: false)
+    let ready = try waitUntil(within: 10) {
+      guard child.isAlive else { return true }
+      return try command("sync").status == 0
+    }
+    guard ready, child.isAlive else {
+      throw HarnessError(
+        "xpastebridge", expected: "to be ready within 10 s", found: desktop.log("xpastebridge"), alive: desktop.alive())
+    }
+  }
+
+  /// Runs a verb against this daemon.
+  func command(_ words: String..., input: Data? = nil) throws -> (status: Int32, output: Data) {
+    try desktop.run(try Self.binary(), words + ["--display", desktop.display], input: input)
+  }
+
+  /// Returns when all that happened before has been dealt with.
+  func sync() throws {
+    if Self.standIn != nil {
+      _ = try waitUntil(within: 2) { try desktop.probe.ownerWindow() & ~0x1f_ffff == standInBase }
+      return
+    }
+    let answer = try command("sync")
+    guard answer.status == 0 else {
+      throw HarnessError(
+        "xpastebridge sync", expected: "status 0", found: "\(answer.status): \(desktop.log("xpastebridge"))",
+        alive: desktop.alive())
+    }
+  }
+
+  private func learnStandIn() throws {
+    let owner = try desktop.owner("target UTF8_STRING text:stand-in")
+    // It may not watch yet: claim until it answers.
+    let taken = try waitUntil(within: 10) {
+      try owner.claim()
+      return try waitUntil(within: 0.2) { try owner.status().number("losses") ?? 0 > 0 }
+    }
+    guard taken else { throw HarnessError("stand-in", expected: "a takeover", found: "none", alive: desktop.alive()) }
+    standInBase = try desktop.probe.ownerWindow() & ~0x1f_ffff
+    owner.quit()
+  }
+
+  func json(_ verb: String) throws -> Any {
+    let answer = try command(verb, "--json")
+    guard answer.status == 0, let value = try? JSONSerialization.jsonObject(with: answer.output) else {
+      let text = String(decoding: answer.output.prefix(200), as: UTF8.self)
+      throw HarnessError("xpastebridge \(verb)", expected: "JSON and status 0", found: "\(answer.status): `\(text)`")
+    }
+    return value
+  }
+
+  func audit() throws -> [AuditLine] {
+    try sync()
+    let text = (try? Data(contentsOf: URL(fileURLWithPath: auditPath))) ?? Data()
+    return try text.split(separator: 10).map { AuditLine(try Event(line: Data($0), from: auditPath)) }
+  }
+
+  /// Replaces the policy file by rename, as editors do, and has it loaded.
+  func replacePolicy(_ policy: String) throws {
+    try policy.write(toFile: policyPath, atomically: true, encoding: .utf8)
+    child.signal(SIGHUP)
+    try sync()
+  }
+
+  /// Proves that it still answers and ends as it should.
+  func stop() throws {
+    if Self.standIn != nil { return child.end() }
+    try sync()
+    child.signal(SIGTERM)
+    let status = try child.exitStatus(within: 5)
+    guard status == 0 else {
+      throw HarnessError("xpastebridge", expected: "exit status 0", found: "\(status): \(desktop.log("xpastebridge"))")
+    }
+  }
+
+  /// Resident memory in bytes.
+  func residentBytes() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/\(child.pid)/statm", encoding: .utf8)) ?? ""
+    return (Int(text.split(separator: " ").dropFirst().first ?? "0") ?? 0) * Int(getpagesize())
+  }
+
+  func openDescriptors() -> Int {
+    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.pid)/fd")) ?? []).count
+  }
+}

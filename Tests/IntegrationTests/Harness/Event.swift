@@ -1,0 +1,39 @@
+import Foundation
+
+/// One JSON object that a test program, the daemon or the audit file wrote.
+struct Event: CustomStringConvertible {
+  let fields: [String: Any]
+
+  init(_ fields: [String: Any]) { self.fields = fields }
+
+  init(line: Data, from place: String) throws {
+    guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else {
+      let text = String(decoding: line.prefix(200), as: UTF8.self)
+      throw HarnessError(place, expected: "a line with a JSON object", found: "`\(text)`")
+    }
+    fields = object
+  }
+
+  var name: String { text("event") ?? "" }
+  func text(_ key: String) -> String? { fields[key] as? String }
+  func number(_ key: String) -> Int? { (fields[key] as? NSNumber)?.intValue }
+  func flag(_ key: String) -> Bool { (fields[key] as? NSNumber)?.boolValue ?? false }
+  func list(_ key: String) -> [String] { fields[key] as? [String] ?? [] }
+  func numbers(_ key: String) -> [Int] { (fields[key] as? [NSNumber])?.map(\.intValue) ?? [] }
+  func object(_ key: String) -> Event? { (fields[key] as? [String: Any]).map(Event.init) }
+
+  /// Bytes written in hexadecimal.
+  func bytes(_ key: String) -> Data? {
+    guard let digits = text(key).map({ Array($0.utf8) }) else { return nil }
+    var bytes = Data()
+    for i in stride(from: 0, to: digits.count - 1, by: 2) {
+      bytes.append(UInt8(String(decoding: digits[i...(i + 1)], as: UTF8.self), radix: 16) ?? 0)
+    }
+    return bytes
+  }
+
+  var description: String {
+    let data = try? JSONSerialization.data(withJSONObject: fields, options: [.sortedKeys])
+    return String(decoding: (data ?? Data()).prefix(600), as: UTF8.self)
+  }
+}
