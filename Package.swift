@@ -31,12 +31,15 @@ let package = Package(
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
 
     .executableTarget(
-      name: "PolicyBench", dependencies: ["Policy", "PolicyFile"], path: "Benchmarks/PolicyBench", swiftSettings: strict),
+      name: "PolicyBench", dependencies: ["Policy", "PolicyFile"], path: "Benchmarks/PolicyBench", swiftSettings: strict
+    ),
 
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
-    .testTarget(name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
+    .testTarget(
+      name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["Selection"], swiftSettings: strict),
-    .testTarget(name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
+    .testTarget(
+      name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
     .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
     .testTarget(
       name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "Policy", "Selection"], swiftSettings: shell),

@@ -232,10 +232,11 @@ public struct Bridge: Sendable {
       }
     }
     let arriving = conversions.values.reduce(0) { $0 + $1.transfer.byteCount }
-    let current = Set(phases.values.compactMap { phase -> UInt64? in
-      if case .held(let holding) = phase { return holding.clip?.number }
-      return nil
-    })
+    let current = Set(
+      phases.values.compactMap { phase -> UInt64? in
+        if case .held(let holding) = phase { return holding.clip?.number }
+        return nil
+      })
     // Transfers of a clip that is gone keep its representations alive, each once however many requestors it has.
     var kin: [[UInt64]: Int] = [:]
     for open in transfers.values where !current.contains(open.clipNumber) {

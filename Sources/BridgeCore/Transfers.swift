@@ -40,7 +40,9 @@ extension Bridge {
           ContentStore(
             window: key.window, property: key.property, type: form.type.atom, format: form.format,
             payload: form.payload, chunk: form.payload.isEmpty ? nil : 0, grant: grant)))
-      return (before, served(form, decision, clip.source, subject, selection, isOneShot: isOneShot, clip.number, at: now))
+      return (
+        before, served(form, decision, clip.source, subject, selection, isOneShot: isOneShot, clip.number, at: now)
+      )
     }
     guard reachedTransferLimit(for: key.window) == nil else { return nil }
     if !transfers.keys.contains(where: { $0.window == key.window }) { before.append(.watch(key.window)) }

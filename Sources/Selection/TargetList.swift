@@ -36,7 +36,8 @@ public struct TargetList: Hashable, Sendable {
   /// Targets whose value is the number of a server resource or of the owner itself: meaningless once the owner is gone
   /// (ICCCM 2.6.2 table of targets).
   public static let ownersResources: Set<String> = [
-    "BACKGROUND", "BITMAP", "CLIENT_WINDOW", "COLORMAP", "DRAWABLE", "FOREGROUND", "PIXMAP", "PROCESS", "TASK", "WINDOW",
+    "BACKGROUND", "BITMAP", "CLIENT_WINDOW", "COLORMAP", "DRAWABLE", "FOREGROUND", "PIXMAP", "PROCESS", "TASK",
+    "WINDOW",
   ]
 
   /// GTK 2 and 3 text views offer their buffer by these names to themselves; outside the process the value is a pointer.

@@ -207,7 +207,12 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(free.audit.last?.limit == .clipSize)
     #expect(free.audit.last?.outcome == .left)
     var restricted = Stage(
-      Policies.set([Policies.rule("stays", .deny) { $0.from = Policies.apps("Ledger"); $0.to = .any }], limits: limits))
+      Policies.set(
+        [
+          Policies.rule("stays", .deny) {
+            $0.from = Policies.apps("Ledger"); $0.to = .any
+          }
+        ], limits: limits))
     restricted.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(Array(repeating: 1, count: 11)))]))
     #expect(restricted.owner == Stage.daemon)
     #expect(restricted.list(by: Apps.browser) == [])

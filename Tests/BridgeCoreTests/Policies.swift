@@ -2,7 +2,8 @@ import Policy
 
 /// Policies of the scenarios, built without files.
 enum Policies {
-  static func rule(_ name: String, _ verdict: Verdict, line: Int = 1, _ change: (inout Rule) -> Void = { _ in }) -> Rule {
+  static func rule(_ name: String, _ verdict: Verdict, line: Int = 1, _ change: (inout Rule) -> Void = { _ in }) -> Rule
+  {
     let position = SourcePosition(file: "test.yaml", line: line, column: 1)
     var rule = Rule(RuleReference(name: name, position: position), verdict: verdict)
     change(&rule)
@@ -20,7 +21,11 @@ enum Policies {
     return PolicySet(managed: ruleset, user: Ruleset())
   }
 
-  static let denyLedgerCopies = set([rule("no copies", .deny) { $0.from = apps("Ledger"); $0.actions = [.copy, .cut] }])
+  static let denyLedgerCopies = set([
+    rule("no copies", .deny) {
+      $0.from = apps("Ledger"); $0.actions = [.copy, .cut]
+    }
+  ])
 
   static let financeStays = set([
     rule("finance stays", .deny, line: 7) {

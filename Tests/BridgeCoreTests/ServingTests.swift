@@ -107,7 +107,8 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
     let time = stage.atom("P3").atom
     let pairs = [
       AtomPair(target: stage.atoms.timestamp, property: time), AtomPair(target: stage.atom("FOO"), property: time),
-      AtomPair(target: stage.atoms.multiple, property: time), AtomPair(target: stage.atom("UTF8_STRING"), property: .none),
+      AtomPair(target: stage.atoms.multiple, property: time),
+      AtomPair(target: stage.atom("UTF8_STRING"), property: .none),
     ]
     stage.pairLists[list] = pairs
     let before = stage.notified.count
@@ -121,7 +122,9 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
     #expect(stage.stored[TransferKey(window: key.window, property: time)] == .time(stage.ownerTime))
     #expect(stage.notified.count == before + 1)
 
-    stage.pairLists[list] = (0..<70).map { AtomPair(target: stage.atom("UTF8_STRING"), property: stage.atom("Q\($0)").atom) }
+    stage.pairLists[list] = (0..<70).map {
+      AtomPair(target: stage.atom("UTF8_STRING"), property: stage.atom("Q\($0)").atom)
+    }
     stage.request("MULTIPLE", by: Apps.browser, property: "PAIRS")
     #expect(stage.content.keys.filter { stage.name(of: $0.property).hasPrefix("Q") }.count == 64)
     #expect(stage.audit.last?.limit == .pairCount)
@@ -171,15 +174,21 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
     }
     var some = stage { $0.obligations.targets = [.kind(.html)] }
     #expect(some.list(by: Apps.browser) == ["text/html"])
-    var plain = stage { $0.to = Policies.apps("Browser"); $0.obligations.plainText = true }
+    var plain = stage {
+      $0.to = Policies.apps("Browser"); $0.obligations.plainText = true
+    }
     #expect(plain.list(by: Apps.browser) == ["UTF8_STRING"])
     #expect(plain.list(by: Apps.report) == ["UTF8_STRING", "text/html", "image/png"])
-    var small = stage { $0.actions = [.copy]; $0.obligations.maxSize = 4 }
+    var small = stage {
+      $0.actions = [.copy]; $0.obligations.maxSize = 4
+    }
     #expect(small.list(by: Apps.browser) == ["text/html", "image/png"], "sizes are those of representations")
     #expect(small.audit.first?.outcome == .refused)
     #expect(small.audit.first?.limit == .clipSize)
     #expect(small.audit.first?.targets == ["UTF8_STRING"])
-    var once = stage { $0.from = Policies.apps("Ledger"); $0.actions = [.copy]; $0.obligations.oneShot = true }
+    var once = stage {
+      $0.from = Policies.apps("Ledger"); $0.actions = [.copy]; $0.obligations.oneShot = true
+    }
     #expect(once.paste("UTF8_STRING", by: Apps.ledger)?.bytes == text, "its own app doesn't use it up")
     #expect(once.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
     #expect(once.paste("text/html", by: Apps.browser)?.bytes == [60], "the same paste, its next conversion")
@@ -192,7 +201,9 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
   @Test func replacement() {
     var stage = Stage(
       Policies.set([
-        Policies.rule("replaced", .deny) { $0.to = Policies.apps("Browser"); $0.obligations.replacement = "gesperrt – no" }
+        Policies.rule("replaced", .deny) {
+          $0.to = Policies.apps("Browser"); $0.obligations.replacement = "gesperrt – no"
+        }
       ]))
     stage.copy(textOwner(Apps.ledger, [("STRING", .bytes(text)), ("text/html", .bytes([60]))]))
     #expect(stage.list(by: Apps.browser) == ["UTF8_STRING"], "Latin-1 has no dash, so STRING isn't offered")

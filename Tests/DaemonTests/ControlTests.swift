@@ -76,7 +76,9 @@ struct ControlTests {
 
   @Test func clientsAreATable() throws {
     let served = ServedDaemon()
-    served.session.described = [ClientDescription(subject: Example.subject("Firefox"), resourceBase: 0x20_0000, windows: [], isSelf: false)]
+    served.session.described = [
+      ClientDescription(subject: Example.subject("Firefox"), resourceBase: 0x20_0000, windows: [], isSelf: false)
+    ]
     let text = served.call("clients")
     #expect(text.wait(served.loop) == 0)
     #expect(text.output.hasPrefix("PID  CLASS"))

@@ -13,13 +13,17 @@ private func wanted(_ names: [String], limit: Int = 256) -> [String] {
 @Suite struct TargetListTests {
   @Test func textFirstMetadataNever() {
     #expect(
-      wanted(["TIMESTAMP", "TARGETS", "text/html", "MULTIPLE", "UTF8_STRING", "SAVE_TARGETS", "text/plain;charset=utf-8"])
+      wanted([
+        "TIMESTAMP", "TARGETS", "text/html", "MULTIPLE", "UTF8_STRING", "SAVE_TARGETS", "text/plain;charset=utf-8",
+      ])
         == ["UTF8_STRING", "text/plain;charset=utf-8", "text/html"])
   }
 
   @Test func nothingThatActsOrNamesResources() {
     #expect(
-      wanted(["DELETE", "INSERT_SELECTION", "INSERT_PROPERTY", "PIXMAP", "COLORMAP", "GTK_TEXT_BUFFER_CONTENTS", "TEXT"])
+      wanted([
+        "DELETE", "INSERT_SELECTION", "INSERT_PROPERTY", "PIXMAP", "COLORMAP", "GTK_TEXT_BUFFER_CONTENTS", "TEXT",
+      ])
         == ["TEXT"])
   }
 

@@ -2,28 +2,32 @@ import Policy
 
 /// The verbs that read policy files themselves: `policy check` and `policy explain`.
 enum PolicyCommands {
-  /// Reads the files and reports every error: exit status 1 when there are any.
+  /// Reads the files, reports every error and tries their `expect:` rows: exit status 1 when anything is wrong.
   static func verdict(_ invocation: Invocation) -> Int32 {
     for path in invocation.operands where Posix.stat(path) == nil {
       // A directory may be absent where it is installed; one that was named must be there.
       return Console.failed("can't read `\(Label.plain(path))`: it doesn't exist")
     }
     let loaded = InstalledPolicy(given: invocation.operands).load()
-    let isValid = loaded.policy != nil && loaded.errors.isEmpty
+    let failed = (loaded.policy?.failedExpectations() ?? []).map(\.description)
+    let isValid = loaded.policy != nil && loaded.errors.isEmpty && failed.isEmpty
     if invocation.has("json") {
       let report = JSON.object([
         "schema": .integer(StatusReport.schemaVersion), "valid": .bool(isValid), "files": .strings(loaded.files),
         "rules": .integer(loaded.ruleCount), "errors": .strings(loaded.errors), "warnings": .strings(loaded.warnings),
+        "failedExpectations": .strings(failed),
       ])
       let status = Console.print(report.description)
       return isValid ? status : ExitStatus.failed
     }
     // As compilers do: the position comes first, so that editors can jump there.
-    let diagnostics = loaded.errors + loaded.warnings.map { $0.contains("warning:") ? $0 : "\($0) (warning)" }
+    let diagnostics = loaded.errors + failed + loaded.warnings.map { $0.contains("warning:") ? $0 : "\($0) (warning)" }
     for line in diagnostics { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
     guard isValid else { return ExitStatus.failed }
     let files = loaded.files.count
-    return Console.print("\(files) file\(files == 1 ? "" : "s"), \(loaded.ruleCount) rules, no errors")
+    let expectations = loaded.policy.map { $0.managed.expectations.count + $0.user.expectations.count } ?? 0
+    let met = expectations == 0 ? "" : ", \(expectations) expectation\(expectations == 1 ? "" : "s") met"
+    return Console.print("\(files) file\(files == 1 ? "" : "s"), \(loaded.ruleCount) rules, no errors\(met)")
   }
 
   /// Decides a request that is written on the command line.
