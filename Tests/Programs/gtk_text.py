@@ -37,20 +37,23 @@ class Program:
         self.buffer.connect("paste-done", lambda *_: tell("paste-done", length=self.buffer.get_char_count()))
         self.clipboard = Gtk.Clipboard.get(Gdk.SELECTION_CLIPBOARD)
         self.offered = {}
+        self.pastes = 0
         self.window.connect("selection-get", self.give)
 
     def key(self, _, event):
         pastes = event.state & Gdk.ModifierType.CONTROL_MASK and event.keyval in (Gdk.KEY_v, Gdk.KEY_V)
         if pastes:
-            # After the view's own handler, so that the paste has sent its first request.
-            GLib.idle_add(self.fence, FENCE_STEPS)
+            self.pastes += 1
+            # After the view's own handler, so that the paste has sent its first request; not as idle work, which would
+            # wait until the view has laid out all of a large text.
+            GLib.timeout_add(0, self.fence, self.pastes, FENCE_STEPS)
         return False
 
-    def fence(self, left):
+    def fence(self, number, left):
         if not left:
-            tell("pasted")
+            tell("pasted", number=number)
             return False
-        self.clipboard.request_contents(Gdk.Atom.intern("TARGETS", False), lambda *_: self.fence(left - 1))
+        self.clipboard.request_contents(Gdk.Atom.intern("TARGETS", False), lambda *_: self.fence(number, left - 1))
         return False
 
     def load(self, path):

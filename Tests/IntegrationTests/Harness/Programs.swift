@@ -103,6 +103,7 @@ final class WindowProgram: PasteProgram {
   private let kind: ProgramKind
   let talker: Talker
   private var window = ""
+  private var pastes = 0
   private(set) var pid: pid_t?
 
   init(_ desktop: Desktop, _ kind: ProgramKind, windowClass: String) throws {
@@ -132,7 +133,7 @@ final class WindowProgram: PasteProgram {
 
   private func keys(_ names: String...) throws {
     let done = try desktop.run(
-      "/usr/bin/xdotool", ["windowactivate", "--sync", window, "key", "--delay", "5"] + names, within: 10)
+      "/usr/bin/xdotool", ["windowactivate", "--sync", window, "key", "--delay", "5"] + names, within: 60)
     guard done.status == 0 else {
       throw HarnessError("xdotool", expected: "keys sent", found: desktop.log("xdotool"), alive: desktop.alive())
     }
@@ -141,8 +142,8 @@ final class WindowProgram: PasteProgram {
   func copy(_ text: Data) throws {
     let path = desktop.path("copy.txt")
     try text.write(to: URL(fileURLWithPath: path))
-    try talker.tell("load " + path)
-    try desktop.takingClipboard {
+    try talker.tell("load " + path, within: 60)
+    try desktop.takingClipboard(within: 60) {
       guard kind == .xterm else { return try keys("ctrl+a", "ctrl+c") }
       let arguments = ["windowactivate", "--sync", window, "mousemove", "--window", window, "20", "8"]
       _ = try desktop.run("/usr/bin/xdotool", arguments + ["click", "--repeat", "3", "--delay", "20", "1"], within: 10)
@@ -151,24 +152,31 @@ final class WindowProgram: PasteProgram {
   }
 
   func paste(expecting: Int?) throws -> Data {
-    try talker.tell("clear")
+    try talker.tell("clear", within: 60)
     talker.forget()
+    pastes += 1
     try keys(kind == .xterm ? "ctrl+shift+v" : "ctrl+v")
-    if kind != .xterm {
-      try talker.wait("pasted", within: 20)
+    if kind == .gtk {
+      // With content to come its length is the measure: large content arrives after the requests that GTK was seen making.
+      if expecting == nil { try talker.wait("pasted", within: 20) { $0.number("number") == pastes } }
+    } else if kind != .xterm {
+      try talker.wait("pasted", within: 60)
     } else if expecting == nil {
       return try pasteFenced()
     }
     if let expecting {
       // Too little at the deadline is a result, which the caller compares.
-      _ = try waitUntil(within: 20) { try talker.tell("length").number("bytes") ?? 0 >= expecting }
+      _ = try waitUntil(within: 60) { try talker.tell("length", within: 60).number("bytes") ?? 0 >= expecting }
     }
-    return try content()
+    let bytes = try content()
+    // A text widget lays out all that it holds, for seconds: not while others are tried.
+    try talker.tell("clear", within: 60)
+    return bytes
   }
 
   private func content() throws -> Data {
     let path = desktop.path("paste.txt")
-    try talker.tell("dump " + path, within: 20)
+    try talker.tell("dump " + path, within: 60)
     return try Data(contentsOf: URL(fileURLWithPath: path))
   }
 

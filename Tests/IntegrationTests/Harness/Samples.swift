@@ -10,7 +10,7 @@ enum Sample: String, CaseIterable, Sendable {
     case .unicode: Data("za\u{17c}\u{f3}\u{142}\u{107} \u{6f22}\u{5b57} \u{1f642} \u{fc}mlaut".utf8)
     case .empty: Data()
     case .nul: Data([0x61, 0, 0x62, 0, 0x63])
-    case .large: Data((0..<131_072).map { String(format: "line %08d, 40 bytes with its line feed\n", $0) }.joined().utf8)
+    case .large: Data((0..<10_240).map { String(format: "line %08d ", $0) + String(repeating: "0123456789abcdef", count: 31) + "..\n" }.joined().utf8)
     }
   }
 
