@@ -10,8 +10,8 @@ public struct Bridge: Sendable {
   static let rivalryMilliseconds = 2_000
   /// How often a rival is met for one clip (product.md 5.9).
   static let rivalryRounds = 3
-  /// One paste is up to 27 conversions (measured: Chromium); under `one-shot` all of them come within this time.
-  static let oneShotGraceMilliseconds = 1_000
+  /// One paste is up to 27 conversions (measured: Chromium), all within this time (our choice).
+  static let pasteMilliseconds = 1_000
   /// Refusals are counted over this time (product.md 9, flood).
   static let floodWindowMilliseconds = 10_000
   /// X clients whose refusals are counted at a time; old counts are dropped beyond it.
@@ -35,7 +35,7 @@ public struct Bridge: Sendable {
   var transfers: [TransferKey: OpenTransfer] = [:]
   var pendingMultiples: [ConversionRequest: Subject] = [:]
   /// Verdicts already written down for the clip of each selection.
-  var recorded: [NamedAtom: Set<VerdictKey>] = [:]
+  var recorded: [NamedAtom: [VerdictKey: MonotonicTime]] = [:]
   /// Under `one-shot`: who had the one paste, and until when they may finish it.
   var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime)] = [:]
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
@@ -98,7 +98,7 @@ public struct Bridge: Sendable {
     switch outcome {
     case .held:
       phases[selection] = .held(claim.holding)
-      recorded[selection] = []
+      recorded[selection] = [:]
       usedUp[selection] = nil
       claimedAt[selection] = now
       let hasClip = claim.holding.clip != nil
@@ -124,7 +124,7 @@ public struct Bridge: Sendable {
     self.policy = policy
     var effects: [Effect] = []
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
-      recorded[selection] = []
+      recorded[selection] = [:]
       guard case .held(let holding) = phases[selection], let clip = holding.clip else { continue }
       let judged = judge(clip, clip.entries.map(\.representation), on: selection)
       for refusal in judged.refusals {
@@ -193,7 +193,7 @@ public struct Bridge: Sendable {
     guard let clip = holding.clip, let first = clip.entries.first else { return [] }
     phases[selection] = .held(Holding(time: holding.time, contents: .nothing(.expired)))
     usedUp[selection] = nil
-    recorded[selection] = []
+    recorded[selection] = [:]
     let record = record(
       .expire, on: selection, source: clip.source, decision: first.decision, outcome: .dropped,
       targets: clip.entries.map(\.representation.target.name), bytes: clip.byteCount)

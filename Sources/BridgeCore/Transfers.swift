@@ -146,10 +146,13 @@ extension Bridge {
       ]
     }
     if isOneShot, usedUp[selection] == nil, !subject.isSameApp(as: source) {
-      usedUp[selection] = (subject, now.advanced(byMilliseconds: Self.oneShotGraceMilliseconds))
+      usedUp[selection] = (subject, now.advanced(byMilliseconds: Self.pasteMilliseconds))
     }
     let key = VerdictKey(subject: subject, kind: .paste, outcome: .served, limit: nil, target: form.target)
-    guard recorded[selection, default: []].insert(key).inserted else { return [] }
+    // Conversions within a moment are one paste; a later one is another (measured: Chromium makes up to 27 for one).
+    let last = recorded[selection]?[key]
+    guard last.map({ now >= $0.advanced(byMilliseconds: Self.pasteMilliseconds) }) ?? true else { return [] }
+    recorded[selection, default: [:]][key] = now
     return [
       .audit(
         record(
@@ -163,7 +166,9 @@ extension Bridge {
     let key = VerdictKey(
       subject: record.destination ?? .unknown, kind: record.kind, outcome: record.outcome, limit: record.limit,
       target: target)
-    return recorded[selection, default: []].insert(key).inserted ? [.audit(record)] : []
+    // Refusals are written down once per clip and subject, whenever they come: the time is of no use.
+    let isNew = recorded[selection, default: [:]].updateValue(MonotonicTime(nanoseconds: 0), forKey: key) == nil
+    return isNew ? [.audit(record)] : []
   }
 
   // MARK: floods

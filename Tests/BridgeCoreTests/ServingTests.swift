@@ -47,6 +47,17 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
             name: "finance stays", position: SourcePosition(file: "test.yaml", line: 7, column: 1))))
   }
 
+  /// Conversions within a second are one paste in the audit, a later one is another.
+  @Test func pastesAreWrittenDownOnce() {
+    var stage = Stage()
+    stage.copy(textOwner(Apps.ledger))
+    for _ in 0..<4 { #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text) }
+    #expect(stage.audit.filter { $0.kind == .paste }.count == 1)
+    stage.wait(milliseconds: 1_000)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
+    #expect(stage.audit.filter { $0.kind == .paste }.count == 2)
+  }
+
   /// `private` keeps a clip for the app alone, in all its processes, or for the members of its board.
   @Test func privateClips() {
     var alone = Stage(Policies.vaultIsPrivate)
