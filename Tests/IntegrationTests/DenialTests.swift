@@ -30,7 +30,8 @@ extension IntegrationTests {
 
     enum By: String, CaseIterable, Sendable { case windowClass, executable }
 
-    @Test("a denied paste by class and by executable: empty, no hang, and others are served",
+    @Test(
+      "a denied paste by class and by executable: empty, no hang, and others are served",
       arguments: ProgramKind.allCases, By.allCases)
     func deniedPaste(kind: ProgramKind, by: By) throws {
       // xclip and xsel have no class to write a rule on.

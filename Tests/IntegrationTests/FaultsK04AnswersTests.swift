@@ -6,7 +6,9 @@ extension IntegrationTests {
   @Suite(.serialized) struct K04Answers {
     private static let text = "target UTF8_STRING text:hello"
 
-    @Test("what isn't held is refused at once and not listed: B028 B032 B039 B121", arguments: ["image/png", "FOO_BAR", "STRING2"])
+    @Test(
+      "what isn't held is refused at once and not listed: B028 B032 B039 B121",
+      arguments: ["image/png", "FOO_BAR", "STRING2"])
     func refusesUnknown(target: String) throws {
       try Scene.run { scene in
         _ = try scene.copied(Self.text)
@@ -31,7 +33,9 @@ extension IntegrationTests {
         #expect(time != 0)
         let claims = scene.desktop.probe.events.filter { $0.name == "owner-change" && $0.number("window") != 0 }
         try scene.desktop.probe.tell("sync")
-        #expect(owner.events.contains { $0.name == "claimed" && $0.number("time") == time }, "the owner's own time, claims \(claims)")
+        #expect(
+          owner.events.contains { $0.name == "claimed" && $0.number("time") == time },
+          "the owner's own time, claims \(claims)")
       }
     }
 
@@ -69,7 +73,8 @@ extension IntegrationTests {
       }
     }
 
-    @Test("all five fields of the notify echo the request, answered or refused, on any window and time: B035 B036",
+    @Test(
+      "all five fields of the notify echo the request, answered or refused, on any window and time: B035 B036",
       arguments: ["time=current", "time=fresh", "from=fresh", "property=MINE time=fresh", "property=none"])
     func notifyFields(options: String) throws {
       try Scene.run { scene in
@@ -109,19 +114,22 @@ extension IntegrationTests {
       try Scene.run { scene in
         let risky = ["DELETE", "INSERT_SELECTION", "INSERT_PROPERTY"]
         let owner = try scene.copied(
-          Self.text, "target DELETE do=empty-all", "target INSERT_SELECTION do=empty-all", "target INSERT_PROPERTY do=empty-all")
+          Self.text, "target DELETE do=empty-all", "target INSERT_SELECTION do=empty-all",
+          "target INSERT_PROPERTY do=empty-all")
         for target in risky { #expect(try owner.requests(for: target) == 0, "\(target) was asked for") }
         #expect(Set(try scene.paster.targets() ?? []).isDisjoint(with: risky))
         #expect(try scene.paster.text() == "hello")
       }
     }
 
-    @Test("what the source lists but fails to convert is left out, all else is whole: B043",
+    @Test(
+      "what the source lists but fails to convert is left out, all else is whole: B043",
       arguments: ["do=refuse", "do=unstored"])
     func brokenTargets(conduct: String) throws {
       try Scene.run { scene in
         _ = try scene.copied(
-          Self.text, "target a/one size:10", "target a/two size:400000", "target b/one \(conduct)", "target b/two \(conduct)")
+          Self.text, "target a/one size:10", "target a/two size:400000", "target b/one \(conduct)",
+          "target b/two \(conduct)")
         let targets = try #require(try scene.paster.targets())
         #expect(targets.contains("a/one") && targets.contains("a/two"))
         #expect(!targets.contains("b/one") && !targets.contains("b/two"))
@@ -131,9 +139,11 @@ extension IntegrationTests {
       }
     }
 
-    @Test("doubles, thousands of targets, a second notify and bogus types harm nobody",
+    @Test(
+      "doubles, thousands of targets, a second notify and bogus types harm nobody",
       arguments: [
-        "target x/two text:x listed=3", "fill 10000 many/ text:x", "target x/two text:x do=twice", "target x/bogus text:x type=#4000000000",
+        "target x/two text:x listed=3", "fill 10000 many/ text:x", "target x/two text:x do=twice",
+        "target x/bogus text:x type=#4000000000",
         "target TARGETS format=8", "target TARGETS type=INTEGER",
       ])
     func oddOwners(command: String) throws {

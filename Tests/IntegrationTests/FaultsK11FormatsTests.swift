@@ -9,7 +9,9 @@ extension IntegrationTests {
       try Scene.run { scene in
         let owner = try scene.desktop.owner()
         for (target, bytes) in targets {
-          try owner.tell("target \(target) hex:\(bytes.map { String(format: "%02x", $0) }.joined()) \(type.map { "type=\($0)" } ?? "")")
+          try owner.tell(
+            "target \(target) hex:\(bytes.map { String(format: "%02x", $0) }.joined()) \(type.map { "type=\($0)" } ?? "")"
+          )
         }
         try owner.claim()
         try scene.bridge.sync()
@@ -29,11 +31,14 @@ extension IntegrationTests {
     @Test("a spreadsheet's fourteen formats: B107")
     func spreadsheet() throws {
       let names = [
-        "application/x-openoffice-embed-source-xml;windows_formatname=\"Star_Embed_Source\"", "text/html", "text/rtf", "text/richtext",
-        "UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "application/x-openoffice-link", "application/x-openoffice-sylk",
+        "application/x-openoffice-embed-source-xml;windows_formatname=\"Star_Embed_Source\"", "text/html", "text/rtf",
+        "text/richtext",
+        "UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "application/x-openoffice-link",
+        "application/x-openoffice-sylk",
         "image/png", "image/x-emf", "application/x-libreoffice-tsvc", "x/y", "Rich_Text_Format",
       ]
-      try keeps(Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, Data(repeating: UInt8($0), count: 100 + $0)) }))
+      try keeps(
+        Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, Data(repeating: UInt8($0), count: 100 + $0)) }))
     }
 
     @Test("HTML beside text, and an image with its link: B109 B111")

@@ -41,9 +41,11 @@ extension IntegrationTests {
       }
     }
 
-    @Test("a capture that fails leaves nothing behind for the next copy: B008 B016",
+    @Test(
+      "a capture that fails leaves nothing behind for the next copy: B008 B016",
       arguments: [
-        "target UTF8_STRING size:500000 chunk=100000 die-after=2", "target UTF8_STRING size:500000 chunk=100000 closes=no",
+        "target UTF8_STRING size:500000 chunk=100000 die-after=2",
+        "target UTF8_STRING size:500000 chunk=100000 closes=no",
         "target TARGETS do=die", "target TARGETS do=vanish", "target UTF8_STRING text:x do=die",
       ])
     func failedCapture(command: String) throws {

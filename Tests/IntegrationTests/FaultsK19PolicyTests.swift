@@ -34,7 +34,8 @@ extension IntegrationTests {
       }
     }
 
-    @Test("a broken policy on reload leaves the last good one in force: B174 B197",
+    @Test(
+      "a broken policy on reload leaves the last good one in force: B174 B197",
       arguments: ["version: 1\nrules: [\n", "version: 1\nrulez: []\n", ""])
     func brokenReload(policy: String) throws {
       try Scene.run(policy: Self.noPasteIntoB) { scene in
@@ -92,7 +93,8 @@ extension IntegrationTests {
     func deniedTargets() throws {
       try Scene.run(policy: Self.textOnlyIntoB) { scene in
         _ = try scene.copied(
-          "target UTF8_STRING text:s", "target image/png size:30", "target text/uri-list text:file:///a", "target text/html text:h")
+          "target UTF8_STRING text:s", "target image/png size:30", "target text/uri-list text:file:///a",
+          "target text/html text:h")
         let b = try scene.desktop.requestor("class b B")
         let listed = Set(try b.targets() ?? []).filter(Exceptions.isContent)
         #expect(listed.isSubset(of: Exceptions.addedSpellings) && listed.contains("UTF8_STRING"), "\(listed)")

@@ -4,7 +4,9 @@ import Testing
 extension IntegrationTests {
   /// Every real program, as source and as requestor, is known by class, executable and pid.
   @Suite(.serialized) struct IdentityTests {
-    private func named(_ kind: ProgramKind) -> String? { kind == .tk ? kind.windowClass?.lowercased().capitalized : kind.windowClass }
+    private func named(_ kind: ProgramKind) -> String? {
+      kind == .tk ? kind.windowClass?.lowercased().capitalized : kind.windowClass
+    }
 
     @Test("who copies is in the audit and among the clients", arguments: ProgramKind.allCases)
     func source(kind: ProgramKind) throws {

@@ -20,7 +20,9 @@ extension IntegrationTests {
       return bytes
     }
 
-    private func isMeasuredOnly(_ sample: Sample, from source: ProgramKind) -> Bool { source == .tk && sample == .unicode }
+    private func isMeasuredOnly(_ sample: Sample, from source: ProgramKind) -> Bool {
+      source == .tk && sample == .unicode
+    }
 
     private func observe(_ source: ProgramKind, bridge: Bool) throws -> Observation {
       let desktop = try Desktop()
@@ -66,12 +68,15 @@ extension IntegrationTests {
           let wanted = expected(sample, from: source, in: kind)
           #expect(
             bytes == wanted,
-            "\(source) → \(kind), \(sample), \(label): expected \(wanted.count) bytes, found \(bytes.count): \(head(bytes))")
+            "\(source) → \(kind), \(sample), \(label): expected \(wanted.count) bytes, found \(bytes.count): \(head(bytes))"
+          )
         }
       }
     }
 
-    private func head(_ bytes: Data) -> String { bytes.prefix(40).map { String(format: "%02x", $0) }.joined(separator: " ") }
+    private func head(_ bytes: Data) -> String {
+      bytes.prefix(40).map { String(format: "%02x", $0) }.joined(separator: " ")
+    }
 
     @Test("every pair without the daemon: the world that is to stay as it is", arguments: ProgramKind.allCases)
     func baseline(source: ProgramKind) throws {
@@ -86,7 +91,8 @@ extension IntegrationTests {
       }
     }
 
-    @Test("every pair under allow-all: same bytes, same content targets, still there after the source's exit",
+    @Test(
+      "every pair under allow-all: same bytes, same content targets, still there after the source's exit",
       arguments: ProgramKind.allCases)
     func allowAll(source: ProgramKind) throws {
       let before = try observe(source, bridge: false)
@@ -95,20 +101,27 @@ extension IntegrationTests {
       for (sample, targets) in before.targets {
         let old = Set(targets.filter(Exceptions.isContent))
         let new = Set((after.targets[sample] ?? []).filter(Exceptions.isContent))
-        #expect(old.subtracting(new).isEmpty, "\(source), \(sample): expected every content target, missing \(old.subtracting(new))")
+        #expect(
+          old.subtracting(new).isEmpty,
+          "\(source), \(sample): expected every content target, missing \(old.subtracting(new))")
         let added = new.subtracting(old).subtracting(Exceptions.addedSpellings)
         #expect(added.isEmpty, "\(source), \(sample): expected no invented target, found \(added)")
         for (kind, bytes) in before.pastes[sample] ?? [:] {
-          #expect(after.pastes[sample]?[kind] == bytes, "\(source) → \(kind), \(sample): expected the bytes of the world without the daemon")
+          #expect(
+            after.pastes[sample]?[kind] == bytes,
+            "\(source) → \(kind), \(sample): expected the bytes of the world without the daemon")
         }
       }
       for (kind, bytes) in after.afterExit {
         #expect(
-          bytes == expected(.ascii, from: source, in: kind), "\(source) → \(kind) after the exit: found \(bytes.count) bytes")
+          bytes == expected(.ascii, from: source, in: kind),
+          "\(source) → \(kind) after the exit: found \(bytes.count) bytes")
       }
     }
 
-    private static let png = Data([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) + Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    private static let png =
+      Data([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+      + Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
     private static let html = Data("<p>za\u{17c}\u{f3}\u{142}\u{107} <b>\u{1f642}</b></p>\n".utf8)
 
     private func rich(_ source: ProgramKind, _ requestor: ProgramKind, bridge: Bool) throws {
@@ -129,7 +142,9 @@ extension IntegrationTests {
       guard let daemon else { return }
       from.exit()
       try daemon.sync()
-      for (target, bytes) in offered { #expect(try into.fetch(target) == bytes, "\(target) after the exit of \(source)") }
+      for (target, bytes) in offered {
+        #expect(try into.fetch(target) == bytes, "\(target) after the exit of \(source)")
+      }
       try daemon.stop()
     }
 

@@ -15,7 +15,8 @@ final class Bridge {
 
   static func binary() throws -> String {
     let named = ProcessInfo.processInfo.environment["XPB_BINARY"]
-    let places = named.map { [$0] } ?? [Place.source + "/.build/release/xpastebridge", Place.products + "/xpastebridge"]
+    let places =
+      named.map { [$0] } ?? [Place.source + "/.build/release/xpastebridge", Place.products + "/xpastebridge"]
     for path in places where access(path, X_OK) == 0 { return path }
     throw HarnessError("xpastebridge", expected: "a binary", found: "none at \(places.joined(separator: ", "))")
   }

@@ -193,7 +193,8 @@ final class Guardian: @unchecked Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-    var argv: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", Self.script].map { (word: String) in strdup(word) } + [nil]
+    var argv: [UnsafeMutablePointer<CChar>?] =
+      ["/bin/sh", "-c", Self.script].map { (word: String) in strdup(word) } + [nil]
     var envp: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/bin:/bin"), nil]
     var id: pid_t = 0
     posix_spawn(&id, "/bin/sh", &actions, &attributes, &argv, &envp)

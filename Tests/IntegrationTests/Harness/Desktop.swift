@@ -19,7 +19,8 @@ enum Place {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
       return .failure(
-        HarnessError("Tests/Clients", expected: "clients that build", found: "make's status \(process.terminationStatus)"))
+        HarnessError(
+          "Tests/Clients", expected: "clients that build", found: "make's status \(process.terminationStatus)"))
     }
     return .success(folder)
   }()
@@ -46,7 +47,8 @@ final class Desktop {
     }
     environment = [
       "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": folder + "/home", "XDG_RUNTIME_DIR": folder + "/run",
-      "LC_ALL": "C.UTF-8", "NO_AT_BRIDGE": "1", "GTK_IM_MODULE": "gtk-im-context-simple", "PYTHONDONTWRITEBYTECODE": "1",
+      "LC_ALL": "C.UTF-8", "NO_AT_BRIDGE": "1", "GTK_IM_MODULE": "gtk-im-context-simple",
+      "PYTHONDONTWRITEBYTECODE": "1",
       "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_COLOR": "1",
     ]
     let server = try start(

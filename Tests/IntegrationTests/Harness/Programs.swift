@@ -34,7 +34,9 @@ enum ProgramKind: String, CaseIterable, Sendable {
 
   func start(on desktop: Desktop, windowClass: String? = nil) throws -> any PasteProgram {
     switch self {
-    case .xclip: CommandLineProgram(desktop, "/usr/bin/xclip", copy: ["-i", "-selection", "clipboard"],
+    case .xclip:
+      CommandLineProgram(
+        desktop, "/usr/bin/xclip", copy: ["-i", "-selection", "clipboard"],
         paste: ["-o", "-selection", "clipboard", "-t", "UTF8_STRING"])
     case .xsel: CommandLineProgram(desktop, "/usr/bin/xsel", copy: ["-i", "-b"], paste: ["-o", "-b"])
     case .xterm, .tk, .gtk, .qt: try WindowProgram(desktop, self, windowClass: windowClass ?? self.windowClass!)

@@ -10,11 +10,15 @@ enum Sample: String, CaseIterable, Sendable {
     case .unicode: Data("za\u{17c}\u{f3}\u{142}\u{107} \u{6f22}\u{5b57} \u{1f642} \u{fc}mlaut".utf8)
     case .empty: Data()
     case .nul: Data([0x61, 0, 0x62, 0, 0x63])
-    case .large: Data((0..<10_240).map { String(format: "line %08d ", $0) + String(repeating: "0123456789abcdef", count: 31) + "..\n" }.joined().utf8)
+    case .large:
+      Data(
+        (0..<10_240).map {
+          String(format: "line %08d ", $0) + String(repeating: "0123456789abcdef", count: 31) + "..\n"
+        }.joined().utf8)
     }
   }
 
-  /// Whether the program can copy it at all. Text widgets copy no empty selection; none but xclip and xsel takes a NUL from
+  /// Whether the program can copy it at all. Text widgets copy no empty selection; none but xclip takes a NUL from
   /// its input; xterm copies the line that a triple click selects; `xsel -i` with no input clears the selection.
   func canCopy(_ kind: ProgramKind) -> Bool {
     switch (self, kind) {
@@ -26,11 +30,12 @@ enum Sample: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the program can paste it.
+  /// Whether the program can paste it. `xsel -o` ends at the first NUL; Tk reads at most 400,000 bytes at once; xterm makes
+  /// blanks of control characters.
   func canPaste(_ kind: ProgramKind) -> Bool {
     switch (self, kind) {
     case (.ascii, _), (.unicode, _), (.empty, _): true
-    case (.nul, .xclip), (.nul, .xsel): true
+    case (.nul, .xclip): true
     case (.large, .xclip), (.large, .xsel), (.large, .gtk), (.large, .qt): true
     default: false
     }
@@ -41,8 +46,10 @@ enum Sample: String, CaseIterable, Sendable {
 enum Exceptions {
   /// Targets of the source that the daemon answers itself or can't keep.
   static let metadata: [String: String] = [
-    "TARGETS": "answered by whoever owns", "MULTIPLE": "answered by whoever owns", "TIMESTAMP": "answered by whoever owns",
+    "TARGETS": "answered by whoever owns", "MULTIPLE": "answered by whoever owns",
+    "TIMESTAMP": "answered by whoever owns",
     "SAVE_TARGETS": "a request to a clipboard manager, meaningless once one owns",
+    "INCR": "listed by xsel, which converts nothing to it",
     "DELETE": "has a side effect in the source",
     "INSERT_SELECTION": "has a side effect in the source", "INSERT_PROPERTY": "has a side effect in the source",
   ]

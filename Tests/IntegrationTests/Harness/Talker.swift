@@ -55,7 +55,8 @@ class Talker {
       let isAnswer = { (e: Event) in (e.name == "done" || e.name == "error") && e.text("command") == name }
       if let index = unread.firstIndex(where: isAnswer) { return unread.remove(at: index) }
       do { try readOne(by: deadline) } catch {
-        throw HarnessError(child.name, expected: "`\(name)` done within \(seconds) s", found: "\(error)", alive: alive())
+        throw HarnessError(
+          child.name, expected: "`\(name)` done within \(seconds) s", found: "\(error)", alive: alive())
       }
     }
   }
