@@ -46,6 +46,7 @@ final class Child {
   private let output: Int32
   private var held = Data()
   private var status: Int32?
+  private var isEnded = false
 
   /// Starts `path`. `log` receives its standard error; without `keepsOutput` its standard output too.
   init(
@@ -63,7 +64,14 @@ final class Child {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    // The test's threads block signals and ignore SIGPIPE; a program that inherits that can't be ended politely.
+    var nothing = sigset_t()
+    sigemptyset(&nothing)
+    posix_spawnattr_setsigmask(&attributes, &nothing)
+    var everything = sigset_t()
+    sigfillset(&everything)
+    posix_spawnattr_setsigdefault(&attributes, &everything)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     posix_spawnattr_setpgroup(&attributes, 0)
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -156,6 +164,8 @@ final class Child {
 
   /// Ends its whole process group: children that it left behind have our pipes too.
   func end() {
+    guard !isEnded else { return }
+    isEnded = true
     closeInput()
     if kill(-pid, SIGTERM) == 0, !waitUntil(within: 2, { !isAlive }) { kill(-pid, SIGKILL) }
     kill(-pid, SIGCONT)
@@ -177,7 +187,8 @@ final class Guardian: @unchecked Sendable {
   private static let script = """
     trap '' INT TERM
     while read -r op id; do
-      case $op in +) all="$all $id ";; -) all="${all%% $id *} ${all#* $id }";; esac
+      case $op in +) all="$all $id ";; 
+        -) case "$all" in *" $id "*) all="${all%%" $id "*} ${all#*" $id "}";; esac;; esac
     done
     for id in $all; do kill -CONT -- -$id; kill -KILL -- -$id; done 2>/dev/null
     """
