@@ -37,6 +37,7 @@ extension IntegrationTests {
     func noSelfReading() throws {
       try Scene.run { scene in
         _ = try scene.copied("target UTF8_STRING text:x")
+        try scene.desktop.probe.tell("sync")
         let before = scene.desktop.probe.count("owner-change")
         for _ in 1...5 { try scene.bridge.sync() }
         try scene.desktop.probe.tell("sync")

@@ -71,6 +71,7 @@ extension IntegrationTests {
     func poorerRival() throws {
       try Scene.run { scene in
         _ = try scene.copied("target text/html text:rich", "target UTF8_STRING text:plain")
+        try scene.desktop.probe.tell("sync")
         let before = scene.desktop.probe.count("owner-change")
         let rival = try scene.copied("target UTF8_STRING text:plain")
         try scene.desktop.probe.tell("sync")

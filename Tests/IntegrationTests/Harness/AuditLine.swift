@@ -4,6 +4,8 @@ struct AuditLine: CustomStringConvertible {
 
   init(_ event: Event) { self.event = event }
 
+  private var reason: Event? { event.object("reason") }
+
   var action: String { event.text("action") ?? "" }
   var selection: String { event.text("selection") ?? "" }
   var source: AuditSubject? { event.object("source").map(AuditSubject.init) }
@@ -11,9 +13,9 @@ struct AuditLine: CustomStringConvertible {
   var targets: [String] { event.list("targets") }
   var bytes: Int { event.number("bytes") ?? 0 }
   var decision: String { event.text("decision") ?? "" }
-  var rule: String { event.text("rule") ?? "" }
-  var file: String { event.text("file") ?? "" }
-  var line: Int { event.number("line") ?? 0 }
+  var rule: String { reason?.text("rule") ?? "" }
+  var file: String { reason?.text("file") ?? "" }
+  var line: Int { reason?.number("line") ?? 0 }
   var outcome: String { event.text("outcome") ?? "" }
   var limit: String { event.text("limit") ?? "" }
   var count: Int { event.number("count") ?? 1 }
