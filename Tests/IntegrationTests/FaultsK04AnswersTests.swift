@@ -133,8 +133,8 @@ extension IntegrationTests {
         let targets = try #require(try scene.paster.targets())
         #expect(targets.contains("a/one") && targets.contains("a/two"))
         #expect(!targets.contains("b/one") && !targets.contains("b/two"))
-        #expect(try scene.paster.paste("a/one") == countingBytes(10))
-        #expect(try scene.paster.paste("a/two") == countingBytes(400_000))
+        expectSame(try scene.paster.paste("a/one"), countingBytes(10), "a/one")
+        expectSame(try scene.paster.paste("a/two"), countingBytes(400_000), "a/two")
         #expect(try scene.paster.convert("b/one").text("state") == "refused")
       }
     }

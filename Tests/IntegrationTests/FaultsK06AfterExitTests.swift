@@ -11,7 +11,7 @@ extension IntegrationTests {
         owner.order(end)
         _ = try owner.child.exitStatus(within: 5)
         try scene.bridge.sync()
-        #expect(try scene.paster.paste() == countingBytes(1024))
+        expectSame(try scene.paster.paste(), countingBytes(1024), "UTF8_STRING")
       }
     }
 

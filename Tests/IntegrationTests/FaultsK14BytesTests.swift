@@ -33,7 +33,7 @@ extension IntegrationTests {
         owner.quit()
         for target in ["text/html", "UTF8_STRING"] {
           let answer = try scene.paster.convert(target, "hex=yes")
-          #expect(answer.bytes("hex") == countingBytes(size), "\(target)")
+          expectSame(answer.bytes("hex"), countingBytes(size), target)
           #expect(answer.text("type") == target)
         }
       }

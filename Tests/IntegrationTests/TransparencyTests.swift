@@ -66,10 +66,7 @@ extension IntegrationTests {
       for (sample, pastes) in world.pastes where !isMeasuredOnly(sample, from: source) {
         for (kind, bytes) in pastes {
           let wanted = expected(sample, from: source, in: kind)
-          #expect(
-            bytes == wanted,
-            "\(source) → \(kind), \(sample), \(label): expected \(wanted.count) bytes, found \(bytes.count): \(head(bytes))"
-          )
+          expectSame(bytes, wanted, "\(source) → \(kind), \(sample), \(label)")
         }
       }
     }
@@ -107,15 +104,11 @@ extension IntegrationTests {
         let added = new.subtracting(old).subtracting(Exceptions.addedSpellings)
         #expect(added.isEmpty, "\(source), \(sample): expected no invented target, found \(added)")
         for (kind, bytes) in before.pastes[sample] ?? [:] {
-          #expect(
-            after.pastes[sample]?[kind] == bytes,
-            "\(source) → \(kind), \(sample): expected the bytes of the world without the daemon")
+          expectSame(after.pastes[sample]?[kind], bytes, "\(source) → \(kind), \(sample), as without the daemon")
         }
       }
       for (kind, bytes) in after.afterExit {
-        #expect(
-          bytes == expected(.ascii, from: source, in: kind),
-          "\(source) → \(kind) after the exit: found \(bytes.count) bytes")
+        expectSame(bytes, expected(.ascii, from: source, in: kind), "\(source) → \(kind) after the exit")
       }
     }
 
@@ -137,13 +130,13 @@ extension IntegrationTests {
       let listed = try desktop.probe.targets() ?? []
       for (target, bytes) in offered {
         #expect(listed.contains(target), "expected \(target) to be listed, found \(listed)")
-        #expect(try into.fetch(target) == bytes, "\(source) → \(requestor), \(target)")
+        expectSame(try into.fetch(target), bytes, "\(source) → \(requestor), \(target)")
       }
       guard let daemon else { return }
       from.exit()
       try daemon.sync()
       for (target, bytes) in offered {
-        #expect(try into.fetch(target) == bytes, "\(target) after the exit of \(source)")
+        expectSame(try into.fetch(target), bytes, "\(target) after the exit of \(source)")
       }
       try daemon.stop()
     }

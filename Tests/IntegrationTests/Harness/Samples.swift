@@ -19,25 +19,25 @@ enum Sample: String, CaseIterable, Sendable {
   }
 
   /// Whether the program can copy it at all. Text widgets copy no empty selection; none but xclip takes a NUL from
-  /// its input; xterm copies the line that a triple click selects; `xsel -i` with no input clears the selection. A GTK text view with 5 MB lays
-  /// it out for seconds while it should answer, and then was seen to refuse: Qt and xclip stand for large sources.
+  /// its input; xterm copies the line that a triple click selects; `xsel -i` with no input clears the selection.
   func canCopy(_ kind: ProgramKind) -> Bool {
     switch (self, kind) {
     case (.ascii, _), (.unicode, _): true
     case (.empty, .xclip): true
     case (.nul, .xclip): true
-    case (.large, .xclip), (.large, .qt): true
+    case (.large, .xclip), (.large, .gtk), (.large, .qt): true
     default: false
     }
   }
 
-  /// Whether the program can paste it. `xsel -o` ends at the first NUL; Tk reads at most 400,000 bytes at once; xterm makes
-  /// blanks of control characters.
+  /// Whether the program can paste it. `xsel -o` ends at the first NUL; as the second reader of a large text that xclip
+  /// owns it stops with an error, and xclip then answers nobody any more (as the first it reads it whole). Tk reads at most
+  /// 400,000 bytes at once; xterm makes blanks of control characters.
   func canPaste(_ kind: ProgramKind) -> Bool {
     switch (self, kind) {
     case (.ascii, _), (.unicode, _), (.empty, _): true
     case (.nul, .xclip): true
-    case (.large, .xclip), (.large, .xsel), (.large, .gtk), (.large, .qt): true
+    case (.large, .xclip), (.large, .gtk), (.large, .qt): true
     default: false
     }
   }

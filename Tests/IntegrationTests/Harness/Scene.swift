@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A desktop with the daemon on it and somebody who pastes: what a fault's test starts from.
 final class Scene {
@@ -38,3 +39,19 @@ final class Scene {
 
 /// Bytes of size:N as the owner makes them.
 func countingBytes(_ count: Int) -> Data { Data((0..<count).map { UInt8($0 % 251) }) }
+
+/// Compares content. `#expect(a == b)` would set out to list the differences, which takes for ever with megabytes.
+func expectSame(
+  _ found: Data?, _ wanted: Data, _ what: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  guard found != wanted else { return }
+  guard let found else {
+    Issue.record("\(what): expected \(wanted.count) bytes, found a refusal", sourceLocation: sourceLocation)
+    return
+  }
+  let common = zip(found, wanted).prefix { $0 == $1 }.count
+  let shown = found.dropFirst(common).prefix(24).map { String(format: "%02x", $0) }.joined(separator: " ")
+  Issue.record(
+    "\(what): expected \(wanted.count) bytes, found \(found.count), other from byte \(common): \(shown)",
+    sourceLocation: sourceLocation)
+}
