@@ -184,13 +184,16 @@ final class Guardian: @unchecked Sendable {
   private let input: Int32
   private let lock = NSLock()
 
+  // A variable for each group: a list in one variable made the shell slower with every program started, to seconds each.
   private static let script = """
     trap '' INT TERM
     while read -r op id; do
-      case $op in +) all="$all $id ";; 
-        -) case "$all" in *" $id "*) all="${all%%" $id "*} ${all#*" $id "}";; esac;; esac
+      case $op in +) eval "group$id=1";; -) unset "group$id";; esac
     done
-    for id in $all; do kill -CONT -- -$id; kill -KILL -- -$id; done 2>/dev/null
+    set | sed -n 's/^group\\([0-9]*\\)=.*/\\1/p' | while read -r id; do
+      kill -CONT -- -$id
+      kill -KILL -- -$id
+    done 2>/dev/null
     """
 
   private init() {
