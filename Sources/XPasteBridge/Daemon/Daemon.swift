@@ -85,6 +85,7 @@ final class Daemon {
   func run() throws(SystemFailure) -> Int32 {
     reportPolicy()
     ServiceNotice.ready(summary)
+    Hardening.returnStartupCode()
     let status = try loop.run()
     close(status)
     return status
