@@ -64,7 +64,7 @@ extension IntegrationTests {
         let memory = scene.bridge.residentBytes()
         var crowd: [Requestor] = []
         for _ in 1...4 { crowd.append(try scene.desktop.requestor("many 50 UTF8_STRING \(Self.stalls)")) }
-        #expect(try waitUntil(within: 3) { try transfers(scene) == 200 }, "found \(try transfers(scene))")
+        #expect(try waitUntil(within: 3) { try transfers(scene) == 200 })
         try scene.expectOthersServed(countingBytes(2 << 20))
         #expect(scene.bridge.residentBytes() < memory + 8 << 20, "one copy of the content for all of them")
         #expect(try waitUntil(within: 5) { try transfers(scene) == 0 })
@@ -79,7 +79,7 @@ extension IntegrationTests {
       try Scene.run { scene in
         _ = try scene.copied(Self.large)
         let greedy = try scene.desktop.requestor("many 100 UTF8_STRING \(Self.stalls)")
-        #expect(try waitUntil(within: 5) { try transfers(scene) == 64 }, "found \(try transfers(scene))")
+        #expect(try waitUntil(within: 5) { try transfers(scene) == 64 })
         #expect(try scene.bridge.hasAudited(limit: "transfers-per-client"))
         try scene.expectOthersServed(countingBytes(2 << 20))
         _ = greedy

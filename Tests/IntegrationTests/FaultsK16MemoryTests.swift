@@ -31,7 +31,7 @@ extension IntegrationTests {
         #expect(most - base < 3 * 32 * Self.mebibyte, "found \((most - base) / Self.mebibyte) MiB over the start")
         owner.quit()
         try scene.expectNextCopy()
-        #expect(try waitUntil(within: 3) { scene.bridge.residentBytes() - base < 16 * Self.mebibyte })
+        #expect(waitUntil(within: 3) { scene.bridge.residentBytes() - base < 16 * Self.mebibyte })
       }
     }
 
@@ -122,7 +122,7 @@ extension IntegrationTests {
         let (before, descriptors) = (try clients(), scene.bridge.openDescriptors())
         for _ in 1...200 { #expect(try scene.bridge.command("status").status == 0) }
         #expect(try clients() == before)
-        #expect(try waitUntil(within: 2) { scene.bridge.openDescriptors() == descriptors })
+        #expect(waitUntil(within: 2) { scene.bridge.openDescriptors() == descriptors })
         let task = "/proc/\(scene.bridge.child.pid)/task/\(scene.bridge.child.pid)/children"
         #expect(try String(contentsOfFile: task, encoding: .utf8) == "")
       }

@@ -223,7 +223,7 @@ extension IntegrationTests {
       )
       _ = try waitUntil(within: 5) { try desktop.probe.ownerWindow(of: "_XPASTEBRIDGE_S0") != 0 || !daemon.isAlive }
       #expect(
-        try waitUntil(within: 2) { desktop.log("xpastebridge").contains(path) }, "found \(desktop.log("xpastebridge"))")
+        waitUntil(within: 2) { desktop.log("xpastebridge").contains(path) }, "found \(desktop.log("xpastebridge"))")
     }
   }
 }
