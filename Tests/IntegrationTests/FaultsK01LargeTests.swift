@@ -10,8 +10,8 @@ extension IntegrationTests {
         let owner = try scene.copied("target UTF8_STRING size:\(size) \(options)")
         owner.quit()
         for _ in 1...3 {
-          let answer = try scene.paster.convert("UTF8_STRING", "hex=yes")
-          expectSame(answer.bytes("hex"), countingBytes(size), "\(size) bytes, \(options)")
+          let answer = try scene.paster.convert("UTF8_STRING", "out=\(scene.paster.contentPath)")
+          expectSame(try scene.paster.content(of: answer), countingBytes(size), "\(size) bytes, \(options)")
           #expect(answer.text("type") == type)
           #expect(answer.number("us") ?? .max < 5_000_000, "no paste as slow as T_idle")
         }

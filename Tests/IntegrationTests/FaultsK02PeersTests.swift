@@ -105,10 +105,11 @@ extension IntegrationTests {
     func slow() throws {
       try Scene.run(policy: Self.impatient) { scene in
         _ = try scene.copied(Self.large)
-        let slow = try scene.desktop.requestor("convert UTF8_STRING slow=200 wait=no hex=yes")
+        let slow = try scene.desktop.requestor()
+        slow.order("convert UTF8_STRING slow=200 wait=no out=\(slow.contentPath)")
         for _ in 1...5 { try scene.expectOthersServed(countingBytes(2 << 20)) }
         let answer = try slow.wait("answer", within: 20)
-        expectSame(answer.bytes("hex"), countingBytes(2 << 20), "slow")
+        expectSame(try slow.content(of: answer), countingBytes(2 << 20), "slow")
       }
     }
 
@@ -117,10 +118,12 @@ extension IntegrationTests {
       try Scene.run { scene in
         _ = try scene.copied(Self.large)
         let first = try scene.desktop.requestor("convert UTF8_STRING stall-after=1 wait=no deadline=30000")
-        let others = try (2...5).map { _ in try scene.desktop.requestor("convert UTF8_STRING slow=20 wait=no hex=yes") }
+        let others = try (2...5).map { _ in try scene.desktop.requestor() }
+        for other in others { other.order("convert UTF8_STRING slow=20 wait=no out=\(other.contentPath)") }
         first.child.signal(SIGKILL)
         for other in others {
-          expectSame(try other.wait("answer", within: 10).bytes("hex"), countingBytes(2 << 20), "queued")
+          let answer = try other.wait("answer", within: 10)
+          expectSame(try other.content(of: answer), countingBytes(2 << 20), "queued")
         }
       }
     }
@@ -129,11 +132,13 @@ extension IntegrationTests {
     func overtaken() throws {
       try Scene.run { scene in
         _ = try scene.copied("target UTF8_STRING size:4M:A")
-        let slow = try scene.desktop.requestor("convert UTF8_STRING slow=30 wait=no hex=yes")
+        let slow = try scene.desktop.requestor()
+        slow.order("convert UTF8_STRING slow=30 wait=no out=\(slow.contentPath)")
         try scene.expectNextCopy("B")
         let answer = try slow.wait("answer", within: 20)
         if answer.text("state") == "answered" {
-          expectSame(answer.bytes("hex"), Data(repeating: UInt8(ascii: "A"), count: 4 << 20), "the old content")
+          expectSame(
+            try slow.content(of: answer), Data(repeating: UInt8(ascii: "A"), count: 4 << 20), "the old content")
         }
       }
     }

@@ -125,12 +125,19 @@ final class Child {
 
   /// The next line of its standard output, `nil` at its end.
   func line(by deadline: Deadline) throws -> Data? {
+    // Lines may have megabytes: no byte is looked at twice, and none by a generic search.
+    var seen = 0
     while true {
-      if let end = held.firstIndex(of: 10) {
-        let line = held[held.startIndex..<end]
-        held = held[(end + 1)...]
+      let end = held.withUnsafeBytes { bytes -> Int? in
+        guard let start = bytes.baseAddress else { return nil }
+        return memchr(start + seen, 10, bytes.count - seen).map { start.distance(to: UnsafeRawPointer($0)) }
+      }
+      if let end {
+        let line = held.prefix(end)
+        held = Data(held.dropFirst(end + 1))
         return Data(line)
       }
+      seen = held.count
       guard let piece = try piece(by: deadline) else { return nil }
       held.append(piece)
     }

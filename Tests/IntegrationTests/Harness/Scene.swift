@@ -36,9 +36,8 @@ final class Scene {
   func expectOthersServed(
     _ wanted: Data, _ target: String = "UTF8_STRING", sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let answer = try paster.convert(target, "hex=yes")
-    expectSame(
-      answer.text("state") == "answered" ? answer.bytes("hex") : nil, wanted, target, sourceLocation: sourceLocation)
+    let answer = try paster.convert(target, "out=\(paster.contentPath)")
+    expectSame(try paster.content(of: answer), wanted, target, sourceLocation: sourceLocation)
     let needed = answer.number("us") ?? .max
     #expect(needed < 1_000_000, "served within a second, found \(needed) us", sourceLocation: sourceLocation)
   }
