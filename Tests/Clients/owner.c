@@ -8,7 +8,7 @@
 Selection selections[16];
 int selection_count;
 size_t incremental_above = 256 * 1024, chunk_size = 256 * 1024;
-bool claims_by_top;
+bool claims_by_top, reports = true;
 long long exit_after;
 
 static Selection *current;
@@ -54,18 +54,19 @@ Selection *selection_named(Atom name) {
     for (int i = 0; i < selection_count; i++)
         if (selections[i].name == name) return &selections[i];
     Selection *s = &selections[selection_count < 15 ? selection_count++ : 15];
-    *s = (Selection){.name = name, .reports = true};
+    *s = (Selection){.name = name};
     offers_reset(s);
     return s;
 }
 
-void selection_claim(Selection *s, Time time) {
+void selection_claim(Selection *s, Time time, bool tells) {
     s->window = claims_by_top && top ? top : helper;
     /* TIMESTAMP has to tell the time of the claim, and CurrentTime isn't one. */
     s->time = time == CurrentTime ? server_time() : time;
     XSetSelectionOwner(display, s->name, s->window, time);
     Window owner = XGetSelectionOwner(display, s->name);
     s->owned = owner == s->window, s->claims++;
+    if (!tells) return;
     event_begin("claimed");
     event_text("selection", atom_name(s->name));
     event_number("window", (long long)s->window);
@@ -184,7 +185,7 @@ static bool series_command(char **words, int count) {
 static void series_step(void) {
     Selection *s = series.selection;
     if (series.flaps && series.clears_next) clear(s, server_time());
-    else selection_claim(s, server_time());
+    else selection_claim(s, server_time(), reports);
     if (!series.flaps || series.clears_next) series.left--;
     series.clears_next = !series.clears_next;
     series.due = now() + series.interval * MILLISECONDS;
@@ -254,7 +255,7 @@ static bool setting(char **words, const char *v) {
     if (!strcmp(name, "chunk-size")) return word_size(v, name, &chunk_size);
     if (!strcmp(name, "exit-after")) return word_number(v, name, &exit_after);
     if (!strcmp(name, "fight")) return word_number(v, name, &current->fights);
-    if (!strcmp(name, "report")) return word_flag(v, name, &current->reports);
+    if (!strcmp(name, "report")) return word_flag(v, name, &reports);
     if (!strcmp(name, "own-by")) return claims_by_top = !strcmp(v, "top"), true;
     if (!strcmp(name, "after-loss")) {
         current->after_loss = !strcmp(v, "refuse") ? AFTER_REFUSE : !strcmp(v, "silent") ? AFTER_SILENT : AFTER_SERVE;
@@ -276,7 +277,7 @@ static bool command(char **words, int count) {
     if (!strcmp(name, "reset")) return offers_reset(current), true;
     if (!strcmp(name, "claim") || !strcmp(name, "clear")) {
         if (!time_parse(count > 1 ? words[1] : "fresh", current->time, &time)) return false;
-        if (name[2] == 'a') selection_claim(current, time);
+        if (name[2] == 'a') selection_claim(current, time, true);
         else clear(current, time);
         return true;
     }
@@ -329,7 +330,7 @@ static const char help[] =
     "  exit-after N                     leave after N content answers\n"
     "  save [exit] [TARGET]...          SAVE_TARGETS to CLIPBOARD_MANAGER, then leave\n"
     "  incremental-above SIZE, chunk-size SIZE   256K each\n"
-    "  report yes|no                    one line per request\n"
+    "  report yes|no                    a line for each request, transfer, loss and claim of a series or fight\n"
     "  status                           counts of all selections\n";
 
 /* Selections need atoms, and those the connection: the first one is made with the first command. */

@@ -49,20 +49,20 @@ typedef struct {
     Offer *offers;
     int count, room;
     unsigned claims, losses, requests, unlisted;
-    bool reports; /* one line per request */
 } Selection;
 
 extern Selection selections[16];
 extern int selection_count;
 extern size_t incremental_above, chunk_size;
 extern bool claims_by_top;
+extern bool reports; /* a line for each request, transfer, loss and claim that nobody ordered */
 extern long long exit_after; /* completed answers until the owner leaves; 0: never */
 
 Selection *selection_named(Atom);
 Offer *offer_named(Selection *, Atom);
 Offer *offer_add(Selection *, Atom);
 void offers_reset(Selection *); /* to TARGETS, TIMESTAMP and MULTIPLE alone */
-void selection_claim(Selection *, Time);
+void selection_claim(Selection *, Time, bool tells);
 
 void serve_event(XEvent *);
 Nanoseconds serve_deadline(void);

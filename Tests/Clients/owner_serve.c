@@ -30,7 +30,7 @@ static int delayed_count, transfer_count, delayed_room, transfer_room;
 unsigned serve_transfers(void) { return (unsigned)transfer_count; }
 
 static void report(const Selection *s, const XSelectionRequestEvent *q, const char *outcome) {
-    if (!s->reports) return;
+    if (!reports) return;
     event_begin("request");
     event_text("selection", atom_name(q->selection));
     event_text("target", atom_name(q->target));
@@ -164,8 +164,7 @@ static void requested(const XSelectionRequestEvent *q, bool may_wait) {
 
 /* ---- incremental transfers ---- */
 
-static void end_transfer(int i, const char *outcome) {
-    Transfer *t = &transfers[i];
+static void tell_transfer(const Transfer *t, const char *outcome) {
     event_begin("transfer");
     event_text("target", atom_name(t->target));
     event_number("requestor", (long long)t->requestor);
@@ -173,6 +172,11 @@ static void end_transfer(int i, const char *outcome) {
     event_number("chunks", t->chunks);
     event_text("outcome", outcome);
     event_end();
+}
+
+static void end_transfer(int i, const char *outcome) {
+    Transfer *t = &transfers[i];
+    if (reports) tell_transfer(t, outcome);
     content_drop(t->content);
     transfers[i] = transfers[--transfer_count];
 }
@@ -216,16 +220,20 @@ static void gone(Window w) {
 
 /* ---- events and time ---- */
 
-static void lost(const XSelectionClearEvent *e) {
-    Selection *s = selection_named(e->selection);
-    s->owned = false, s->losses++;
+static void tell_loss(const XSelectionClearEvent *e) {
     event_begin("lost");
     event_text("selection", atom_name(e->selection));
     event_number("time", (long long)e->time);
     event_end();
+}
+
+static void lost(const XSelectionClearEvent *e) {
+    Selection *s = selection_named(e->selection);
+    s->owned = false, s->losses++;
+    if (reports) tell_loss(e);
     if (s->fights <= 0) return;
     s->fights--;
-    selection_claim(s, server_time());
+    selection_claim(s, server_time(), reports);
 }
 
 void serve_event(XEvent *e) {

@@ -149,7 +149,8 @@ extension IntegrationTests {
     @Test("an owner that claims without end is followed, and others are served: B065")
     func endlessClaims() throws {
       try Scene.run { scene in
-        let restless = try scene.desktop.owner("target UTF8_STRING text:r", "report no", "repeat 100000 1")
+        let restless = try scene.copied("target UTF8_STRING text:r", "report no")
+        try restless.tell("repeat 100000 1")
         let summary = try scene.paster.summary("loop 200 UTF8_STRING")
         #expect(summary.number("answered") == 200, "\(summary)")
         restless.quit()

@@ -58,15 +58,19 @@ extension IntegrationTests {
       let policy = "version: 1\nrules:\n  - {name: no, to: {class: B}, decision: deny}\ndefault: allow\n"
       try Scene.run(policy: policy) { scene in
         _ = try scene.copied("target UTF8_STRING text:\(Self.token)", "target x/big size:2M:\(Self.token)")
-        #expect(try scene.paster.text() == Self.token)
+        #expect(try scene.paster.text("UTF8_STRING", "hex=yes") == Self.token)
+        try FileManager.default.removeItem(atPath: scene.paster.contentPath)
         #expect(try scene.desktop.requestor("class b B").text() == nil)
         _ = try scene.paster.convert("x/big", "destroy-after=1 from=fresh deadline=300")
-        _ = try scene.bridge.json("status")
-        _ = try scene.bridge.json("clients")
-        try scene.bridge.stop()
-        let found = try scene.desktop.run("/bin/grep", ["-rl", "--exclude=*xpb-*", Self.token, scene.desktop.folder])
+        let told = "\(try scene.bridge.json("status")) \(try scene.bridge.json("clients"))"
+        #expect(!told.contains(Self.token))
+        _ = try scene.bridge.audit()
+        // The logs of the test's own programs say what these were told to do.
+        let found = try scene.desktop.run(
+          "/bin/grep", ["-rl", "--exclude=xpb-*", "--exclude=grep.log", Self.token, scene.desktop.folder])
         #expect(String(decoding: found.output, as: UTF8.self) == "")
-        scene.desktop.close()
+        let control = try scene.desktop.run("/bin/grep", ["-rlc", "paste", scene.desktop.folder])
+        #expect(String(decoding: control.output, as: UTF8.self).contains("audit.jsonl"), "the search sees the records")
       }
     }
 

@@ -140,7 +140,16 @@ final class Bridge {
     return ((Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)) * 1_000 / sysconf(Int32(_SC_CLK_TCK))
   }
 
-  func openDescriptors() -> Int {
-    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.pid)/fd")) ?? []).count
+  /// What its descriptors stand for, by number.
+  private func descriptors() -> [String] {
+    let folder = "/proc/\(child.pid)/fd"
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
   }
+
+  /// Its open descriptors without those that hold a process it knows, of which there is one for each client of late.
+  func openDescriptors() -> Int { descriptors().count { !$0.hasPrefix("/proc/") } }
+
+  /// How many processes it holds by a descriptor.
+  func heldProcesses() -> Int { descriptors().count { $0.hasPrefix("/proc/") } }
 }
