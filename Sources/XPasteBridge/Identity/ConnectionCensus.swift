@@ -8,9 +8,10 @@
 /// must keep open somewhere, and one more client that lacks its process. If the holder can be seen, it is among those
 /// left, with its own executable. If it can't be seen (it forbids looking into it, or connected from another network
 /// name space), fewer connections are left than clients lack a process, and nothing is concluded. If it lets another
-/// client of its own hold the connection, that one holds more connections than it has clients, and takes none off. So it
-/// can only make the answer unknown. What stays possible is to hand the connection itself to a process of another
-/// program (see docs/threats.md); that needs no ended process and is possible with every client.
+/// client of its own hold the connection, that one holds more connections than it has clients, and takes none off. So
+/// it can only make the answer unknown. A process group or session narrows nothing here: a program can start another
+/// in any group it likes. What stays possible is to hand the connection itself to a process of another program (see
+/// docs/threats.md); that needs no ended process and is possible with every client.
 nonisolated struct ConnectionCensus {
   /// The process that the server names, by resource base.
   var processIDs: [UInt32: Int32]
