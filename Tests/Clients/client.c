@@ -25,9 +25,15 @@ Nanoseconds now(void) {
 
 /* ---- output ---- */
 
-static bool first_item;
+static bool first_item, event_open;
+/* X errors that came while an event was being written: naming an atom asks the server, and errors come with its answer. */
+static struct { int code, request; } late_errors[64];
+static int late_error_count;
 
-void event_begin(const char *name) { printf("{\"event\":\"%s\",\"t\":%lld", name, now()); }
+void event_begin(const char *name) {
+    event_open = true;
+    printf("{\"event\":\"%s\",\"t\":%lld", name, now());
+}
 
 static void put_string(const char *value) {
     putchar('"');
@@ -45,7 +51,7 @@ void event_text(const char *key, const char *value) {
 
 void event_bytes(const char *key, const unsigned char *bytes, size_t count) {
     printf(",\"%s\":\"", key);
-    for (size_t i = 0; i < count; i++) printf("%02x", bytes[i]);
+    for (size_t i = 0; i < count; i++) putchar("0123456789abcdef"[bytes[i] >> 4]), putchar("0123456789abcdef"[bytes[i] & 15]);
     putchar('"');
 }
 
@@ -58,7 +64,18 @@ void event_item(const char *value) {
     put_string(value);
 }
 void event_list_end(void) { putchar(']'); }
-void event_end(void) { printf("}\n"), fflush(stdout); }
+
+static void tell_error(int code, int request) {
+    printf("{\"event\":\"xerror\",\"t\":%lld,\"code\":%d,\"request\":%d}\n", now(), code, request);
+}
+
+void event_end(void) {
+    printf("}\n");
+    event_open = false;
+    for (int i = 0; i < late_error_count; i++) tell_error(late_errors[i].code, late_errors[i].request);
+    late_error_count = 0;
+    fflush(stdout);
+}
 
 /* ---- connection ---- */
 
@@ -66,10 +83,13 @@ void event_end(void) { printf("}\n"), fflush(stdout); }
 static int on_error(Display *d, XErrorEvent *e) {
     (void)d;
     x_errors++;
-    event_begin("xerror");
-    event_number("code", e->error_code);
-    event_number("request", e->request_code);
-    event_end();
+    if (!event_open) {
+        tell_error(e->error_code, e->request_code);
+        fflush(stdout);
+    } else if (late_error_count < 64) {
+        late_errors[late_error_count].code = e->error_code;
+        late_errors[late_error_count++].request = e->request_code;
+    }
     return 0;
 }
 

@@ -52,7 +52,9 @@ extension IntegrationTests {
         #expect(try requestor.paste(expecting: nil) == Data(), "\(kind) by \(by)")
         #expect(try scene.paster.text() == "denied")
         // Qt asks for the list and then, finding no content in it, for nothing.
-        let refused = try scene.bridge.audit().last { ["paste", "list"].contains($0.action) && $0.outcome == "refused" }
+        let refused = try scene.bridge.audit().last {
+          ["paste", "list"].contains($0.action) && $0.outcome == "refused"
+        }
         let line = try #require(refused)
         #expect(line.rule == "nothing into this program")
       }

@@ -32,8 +32,8 @@ extension IntegrationTests {
         let owner = try scene.copied("target text/html size:\(size) chunk=\(chunk)", "target UTF8_STRING size:\(size)")
         owner.quit()
         for target in ["text/html", "UTF8_STRING"] {
-          let answer = try scene.paster.convert(target, "hex=yes")
-          expectSame(answer.bytes("hex"), countingBytes(size), target)
+          let answer = try scene.paster.convert(target, "out=\(scene.paster.contentPath)")
+          expectSame(try scene.paster.content(of: answer), countingBytes(size), target)
           #expect(answer.text("type") == target)
         }
       }

@@ -49,13 +49,14 @@ extension IntegrationTests {
         "target TARGETS do=die", "target TARGETS do=vanish", "target UTF8_STRING text:x do=die",
       ])
     func failedCapture(command: String) throws {
-      try Scene.run { scene in
+      let soon = Bridge.limiting("targets-timeout: 500ms, idle-timeout: 500ms, capture-timeout: 2s")
+      try Scene.run(policy: soon) { scene in
         _ = try scene.copied("target UTF8_STRING text:older")
         let bad = try scene.desktop.owner("target UTF8_STRING text:bad", command)
         bad.order("claim")
         try bad.wait("claimed")
         try bad.wait("request")
-        let partial = try scene.paster.paste("UTF8_STRING", "deadline=8000")
+        let partial = try scene.paster.paste("UTF8_STRING", "deadline=3000")
         #expect(partial == nil, "expected a refusal, found \(partial?.count ?? 0) bytes")
         _ = try scene.copied("target UTF8_STRING text:next")
         #expect(try scene.paster.text() == "next")

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 extension IntegrationTests {
@@ -184,6 +185,45 @@ extension IntegrationTests {
         try scene.bridge.replacePolicy(Self.noPasteIntoB)
         #expect(try b.text() == nil)
       }
+    }
+
+    @Test(
+      "a runtime folder that can't be used is named, and the daemon guards without it: B186",
+      arguments: ["file", "missing"])
+    func unusableRuntimeFolder(kind: String) throws {
+      let desktop = try Desktop()
+      defer { desktop.close() }
+      let folder = desktop.path("runtime")
+      if kind == "file" { try Data().write(to: URL(fileURLWithPath: folder)) }
+      let policy = desktop.path("policy.yaml")
+      try Self.noPasteIntoB.write(toFile: policy, atomically: true, encoding: .utf8)
+      let daemon = try desktop.start(
+        try Bridge.binary(), ["run", "--display", desktop.display, "--policy", policy, "--fatal-x-errors", "--no-bus"],
+        keepsOutput: false, adding: ["XDG_RUNTIME_DIR": folder])
+      #expect(
+        try waitUntil(within: 5) { try desktop.probe.ownerWindow(of: "_XPASTEBRIDGE_S0") != 0 || !daemon.isAlive })
+      #expect(desktop.log("xpastebridge").contains(folder), "found \(desktop.log("xpastebridge"))")
+      let owner = try desktop.owner("target UTF8_STRING text:s")
+      try desktop.takingClipboard { try owner.claim() }
+      #expect(try waitUntil(within: 5) { try owner.status().flag("owned") == false }, "it guards")
+      #expect(try desktop.requestor("class b B").text() == nil)
+      #expect(try desktop.probe.text() == "s")
+      daemon.signal(SIGTERM)
+      #expect(try daemon.exitStatus(within: 5) == 0)
+    }
+
+    @Test("an audit file that can't be written stops the start with its path, or is told in status: B186")
+    func unusableAuditFile() throws {
+      let desktop = try Desktop()
+      defer { desktop.close() }
+      let path = desktop.path("folder-in-its-place")
+      mkdir(path, 0o700)
+      let daemon = try desktop.start(
+        try Bridge.binary(), ["run", "--display", desktop.display, "--audit-file", path, "--no-bus"], keepsOutput: false
+      )
+      _ = try waitUntil(within: 5) { try desktop.probe.ownerWindow(of: "_XPASTEBRIDGE_S0") != 0 || !daemon.isAlive }
+      #expect(
+        waitUntil(within: 2) { desktop.log("xpastebridge").contains(path) }, "found \(desktop.log("xpastebridge"))")
     }
   }
 }

@@ -11,6 +11,8 @@ final class Bridge {
   private var standInBase = 0
 
   static let allowAll = "version: 1\ndefault: allow\n"
+  /// Everything allowed, with one limit set to be reached soon.
+  static func limiting(_ limits: String) -> String { "version: 1\nlimits: {\(limits)}\ndefault: allow\n" }
   static var standIn: String? { ProcessInfo.processInfo.environment["XPB_STANDIN"] }
 
   static func binary() throws -> String {
@@ -110,10 +112,32 @@ final class Bridge {
     }
   }
 
+  /// How one selection stands, as `status` tells it.
+  func status(of selection: String = "CLIPBOARD") throws -> Event {
+    let status = Event(try json("status") as? [String: Any] ?? [:])
+    let all = (status.fields["selections"] as? [[String: Any]] ?? []).map { Event($0) }
+    guard let found = all.first(where: { $0.text("selection")?.uppercased() == selection }) else {
+      throw HarnessError("xpastebridge status", expected: "the selection \(selection)", found: "\(status)")
+    }
+    return found
+  }
+
+  /// Whether a limit of this name was written down.
+  func hasAudited(limit: String) throws -> Bool { try audit().contains { $0.limit == limit } }
+
   /// Resident memory in bytes.
   func residentBytes() -> Int {
     let text = (try? String(contentsOfFile: "/proc/\(child.pid)/statm", encoding: .utf8)) ?? ""
     return (Int(text.split(separator: " ").dropFirst().first ?? "0") ?? 0) * Int(getpagesize())
+  }
+
+  /// Processor time used so far.
+  func processorMilliseconds() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/\(child.pid)/stat", encoding: .utf8)) ?? ""
+    // The name before may hold blanks; user and system time are the 12th and 13th fields after it.
+    let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12 else { return 0 }
+    return ((Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)) * 1_000 / sysconf(Int32(_SC_CLK_TCK))
   }
 
   func openDescriptors() -> Int {

@@ -129,6 +129,7 @@ final class Desktop {
     let folder = try Place.clients.get()
     let requestor = Requestor(try start(folder + "/xpb-requestor", ["--display", display]), alive: alive)
     try requestor.wait("windows")
+    requestor.contentPath = path("content")
     for command in commands { try requestor.tell(command) }
     return requestor
   }

@@ -22,6 +22,39 @@ final class Scene {
     return owner
   }
 
+  /// Claims without waiting for what the daemon makes of it: for owners that never let it finish.
+  func claimed(_ commands: String..., awaiting target: String = "TARGETS") throws -> Owner {
+    let owner = try desktop.owner()
+    for command in commands { try owner.tell(command) }
+    owner.order("claim")
+    try owner.wait("claimed")
+    try owner.wait("request") { $0.text("target") == target }
+    return owner
+  }
+
+  /// Somebody else gets the content whole and within a second, whatever is going on.
+  func expectOthersServed(
+    _ wanted: Data, _ target: String = "UTF8_STRING", sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let answer = try paster.convert(target, "out=\(paster.contentPath)")
+    expectSame(try paster.content(of: answer), wanted, target, sourceLocation: sourceLocation)
+    let needed = answer.number("us") ?? .max
+    #expect(needed < 1_000_000, "served within a second, found \(needed) us", sourceLocation: sourceLocation)
+  }
+
+  /// A copy by somebody else replaces whatever is there, within a second.
+  @discardableResult
+  func expectNextCopy(
+    _ text: String = "next", sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> Owner {
+    let begun = Deadline.now
+    let owner = try copied("target UTF8_STRING text:\(text)")
+    #expect(try paster.text() == text, sourceLocation: sourceLocation)
+    let needed = (Deadline.now - begun) / 1_000_000
+    #expect(needed < 1_000, "copied and pasted within a second, found \(needed) ms", sourceLocation: sourceLocation)
+    return owner
+  }
+
   /// Ends the scene; a daemon that doesn't answer or exit cleanly fails the test.
   func end() throws {
     try bridge.stop()
@@ -38,7 +71,12 @@ final class Scene {
 }
 
 /// Bytes of size:N as the owner makes them.
-func countingBytes(_ count: Int) -> Data { Data((0..<count).map { UInt8($0 % 251) }) }
+func countingBytes(_ count: Int) -> Data {
+  let period = Data(0..<251)
+  var bytes = Data(capacity: count + period.count)
+  while bytes.count < count { bytes.append(period) }
+  return bytes.prefix(count)
+}
 
 /// Compares content. `#expect(a == b)` would set out to list the differences, which takes for ever with megabytes.
 func expectSame(

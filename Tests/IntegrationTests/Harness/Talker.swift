@@ -117,10 +117,18 @@ final class Requestor: Talker {
     return answer.text("state") == "answered" ? answer.list("atoms") : nil
   }
 
+  /// Where it writes what it is asked to show; content in its lines of JSON costs more than all else with megabytes.
+  var contentPath = ""
+
   /// The content of a target; `nil` when it is refused.
   func paste(_ target: String = "UTF8_STRING", _ options: String = "") throws -> Data? {
-    let answer = try convert(target, "hex=yes \(options)")
-    return answer.text("state") == "answered" ? answer.bytes("hex") : nil
+    try content(of: convert(target, "out=\(contentPath) \(options)"))
+  }
+
+  /// What came with an answer to a conversion that had `out=` ``contentPath``; `nil` when it is refused.
+  func content(of answer: Event) throws -> Data? {
+    guard answer.text("state") == "answered" else { return nil }
+    return try Data(contentsOf: URL(fileURLWithPath: contentPath))
   }
 
   /// The same as text, for small things.
