@@ -198,8 +198,8 @@ final class Guardian: @unchecked Sendable {
       case $op in +) eval "group$id=1";; -) unset "group$id";; esac
     done
     set | sed -n 's/^group\\([0-9]*\\)=.*/\\1/p' | while read -r id; do
-      kill -CONT -- -$id
-      kill -KILL -- -$id
+      kill -s CONT -- -$id
+      kill -s KILL -- -$id
     done 2>/dev/null
     """
 
