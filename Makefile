@@ -11,6 +11,7 @@ DESTDIR ?=
 BINDIR = $(PREFIX)/bin
 MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/xpastebridge
+DOCS = $(wildcard docs/*.md schemas/*.json)
 # Both /usr/lib and /usr/local/lib are on the user service manager's search path.
 UNITDIR = $(PREFIX)/lib/systemd/user
 BASHDIR = $(PREFIX)/share/bash-completion/completions
@@ -56,6 +57,7 @@ MAN1 = $(wildcard man/*.1)
 MAN5 = $(wildcard man/*.5)
 INSTALLED = $(BINDIR)/xpastebridge $(UNITDIR)/xpastebridge.service \
   $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) \
+  $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) \
   $(addprefix $(DOCDIR)/examples/,$(notdir $(wildcard policy/*.yaml))) \
   $(if $(wildcard completions/xpastebridge.bash),$(BASHDIR)/xpastebridge) \
   $(if $(wildcard completions/xpastebridge.zsh),$(ZSHDIR)/_xpastebridge) \
@@ -71,6 +73,7 @@ install: ## Install the binary (build it first), the user unit, man pages, compl
 	for page in $(MAN1); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $$page; done
 	for page in $(MAN5); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $$page; done
 	for file in $(wildcard policy/*.yaml); do install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $$file; done
+	for file in $(DOCS); do install -D -m 644 -t $(DESTDIR)$(DOCDIR) $$file; done
 	$(if $(wildcard completions/xpastebridge.bash),install -D -m 644 completions/xpastebridge.bash \
 	  $(DESTDIR)$(BASHDIR)/xpastebridge)
 	$(if $(wildcard completions/xpastebridge.zsh),install -D -m 644 completions/xpastebridge.zsh \

@@ -76,6 +76,8 @@ public struct AuditRecord: Hashable, Sendable {
   public var destination: Subject?
   /// The targets concerned, by name.
   public var targets: [String]
+  /// Targets of a copy that the source offers and that are not kept: it didn't give them, or a rule leaves them out.
+  public var leftOut: [String] = []
   /// Bytes moved or kept.
   public var bytes: Int
   /// The verdict.

@@ -74,12 +74,13 @@ extension Bridge {
       limit ?? capture.failed.compactMap(\.limit).first
       ?? ((capture.list?.beyondLimit ?? 0) > 0 ? .targetCount : nil)
     if let first = judged.clip.entries.first {
-      let isPartial = !capture.failed.isEmpty || !judged.withheld.isEmpty || reached != nil
-      records.append(
-        record(
-          capture.kind, on: selection, source: source, decision: first.decision,
-          outcome: isPartial ? .keptInPart : .kept,
-          targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount, limit: reached))
+      let leftOut = capture.failed.map(\.target.name) + judged.withheld
+      var kept = record(
+        capture.kind, on: selection, source: source, decision: first.decision,
+        outcome: leftOut.isEmpty && reached == nil ? .kept : .keptInPart,
+        targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount, limit: reached)
+      kept.leftOut = leftOut
+      records.append(kept)
     } else if judged.refusals.isEmpty {
       // Everything was left out by rules about targets: the copy leaves nothing to paste.
       records.append(

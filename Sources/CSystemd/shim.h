@@ -1,5 +1,8 @@
 #ifndef XPB_CSYSTEMD_SHIM_H
 #define XPB_CSYSTEMD_SHIM_H
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <malloc.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -20,6 +23,12 @@ static inline const unsigned *xpb_bus_vtable_format(void) { return &sd_bus_objec
 
 /* prctl is variadic, which Swift cannot call. */
 static inline int xpb_prctl_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); }
+
+/* What is sent to ask about Unix sockets: the header and the question, with no padding between (both are whole words). */
+struct xpb_unix_question {
+  struct nlmsghdr header;
+  struct unix_diag_req question;
+};
 
 /* struct ucred is hidden behind _GNU_SOURCE; its layout is the kernel's ABI. */
 struct xpb_peer {

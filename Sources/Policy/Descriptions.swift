@@ -9,10 +9,10 @@ extension Reason: CustomStringConvertible {
     switch self {
     case .rule(let reference): "\(reference)"
     case .fileDefault(let position): "the default at \(position)"
-    case .builtInDefault: "no rule that says otherwise"
+    case .builtInDefault: "nothing that says otherwise"
     case .sameApp: "an app's right to its own clip"
     case .outsideAudience(let copy): "the clip's audience, set by \(copy)"
-    case .locked: "the lock: the policy files can't be read"
+    case .locked: "the lock, since the policy files have errors"
     }
   }
 }
@@ -57,7 +57,7 @@ extension Evaluation: CustomStringConvertible {
 
 extension Subject {
   /// The facts as `policy explain` takes them.
-  var summary: String {
+  public var summary: String {
     let facts = [
       ("class", windowClass), ("instance", instance), ("exe", executable), ("unit", unit), ("sandbox", sandbox),
       ("host", host),

@@ -87,10 +87,7 @@ public struct Subject: Hashable, Sendable {
   }
 
   /// Whether the server knows no local process behind the X client, while something else is known of it.
-  public var isRemote: Bool {
-    if case .local = origin { return false }
-    return !isUnknown
-  }
+  public var isRemote: Bool { origin == .remote && !isUnknown }
 
   /// Whether this and `other` are the same app, whose own content it may always read back (product.md 2).
   ///

@@ -43,16 +43,21 @@ public struct TargetList: Hashable, Sendable {
   /// GTK 2 and 3 text views offer their buffer by these names to themselves; outside the process the value is a pointer.
   public static let processPrivate: Set<String> = ["GTK_TEXT_BUFFER_CONTENTS"]
 
+  /// xsel lists INCR, which is a property's type and nothing to convert to (ICCCM 2.7.2).
+  public static let typesListedAsTargets: Set<String> = ["INCR"]
+
   private static func isExcluded(_ name: String) -> Bool {
-    sideEffects.contains(name) || ownersResources.contains(name) || processPrivate.contains(name)
+    typesListedAsTargets.contains(name) || sideEffects.contains(name) || ownersResources.contains(name)
+      || processPrivate.contains(name)
   }
 
   /// A raster image that the owner encodes from the same pixels as the `image/png` it also offers. Firefox, GIMP and GTK
   /// list up to 20 of these (bmp three times, icons eight times; 5.8 MB each for a 1600 × 1200 picture).
   private static func isRasterDuplicate(_ name: String) -> Bool {
-    guard name.hasPrefix("image/") else { return false }
-    let kind = name.dropFirst("image/".count)
-    return rasterKinds.contains(String(kind).lowercased())
+    // GTK also lists icons as `application/ico` and `text/ico`.
+    let parts = name.lowercased().split(separator: "/", maxSplits: 1)
+    guard parts.count == 2, ["image", "application", "text"].contains(parts[0]) else { return false }
+    return rasterKinds.contains(String(parts[1]))
   }
 
   private static let rasterKinds: Set<String> = [
@@ -60,7 +65,7 @@ public struct TargetList: Hashable, Sendable {
     "tga", "tiff", "vnd.microsoft.icon", "webp", "x-bmp", "x-ico", "x-icon", "x-icns", "x-ms-bmp", "x-pcx",
     "x-portable-anymap", "x-portable-bitmap", "x-portable-graymap", "x-portable-pixmap", "x-quicktime", "x-tga",
     "x-win-bitmap", "x-xbitmap", "x-xpixmap", "qtif", "pbm", "pgm", "ppm", "xbm", "xpm", "cur", "wbmp", "vnd.wap.wbmp",
-    "x-sun-raster", "x-cmu-raster", "x-dds", "x-exr",
+    "x-navi-animation", "x-sun-raster", "x-cmu-raster", "x-dds", "x-exr",
   ]
 
   /// Plain text in any of the spellings that programs use; asked first, since it's what most pastes want.

@@ -152,7 +152,8 @@ extension Display {
 
   private func takeProcessIDs(_ serial: Serial) -> [(client: UInt32, processID: Int32)] {
     // QueryClientIds' reply: the number of ids at 8; each is client, mask, length in bytes, and as many bytes.
-    guard let reply = xcb.reply(to: serial) else { return [] }
+    // On a display of another machine, or one that ssh forwards, the numbers are those of processes over there.
+    guard let reply = xcb.reply(to: serial), name.isLocal else { return [] }
     let count = Int(reply.word(at: 8))
     let words = reply.tailWords(Int(reply.word(at: 4)))
     var found: [(client: UInt32, processID: Int32)] = []

@@ -84,9 +84,20 @@ struct XcbConnection {
     return body(UnsafeRawPointer(event), Serial(number: event.pointee.full_sequence))
   }
 
-  /// xcb_wait_for_reply; `nil` for an error of the request or a lost connection.
+  /// How often a reply is looked for before we sleep for it. Our choice: some 60 µs. The server answers a question of ours
+  /// within 20 µs, and being woken up takes longer than that (measured: a third of a paste's time).
+  private static let looksBeforeSleep = 64
+
+  /// xcb_poll_for_reply, then xcb_wait_for_reply; `nil` for an error of the request or a lost connection.
   func reply(to serial: Serial, isContent: Bool = false) -> Reply? {
     var error: UnsafeMutablePointer<xcb_generic_error_t>?
+    var found: UnsafeMutableRawPointer?
+    flush()
+    for _ in 0..<Self.looksBeforeSleep {
+      guard xcb_poll_for_reply(raw, serial.number, &found, &error) == 1 else { continue }
+      free(error)
+      return found.map { Reply($0, isContent: isContent) }
+    }
     let reply = xcb_wait_for_reply(raw, serial.number, &error)
     free(error)
     return reply.map { Reply($0, isContent: isContent) }

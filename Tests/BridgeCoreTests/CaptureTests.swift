@@ -48,6 +48,7 @@ private let text: [UInt8] = Array("content".utf8)
         [("a/1", .refuse), ("a/2", .bytes([1])), ("a/3", .nothingStored), ("a/4", .bytes([2])), ("a/5", .bytes([3]))]))
     #expect(stage.list(by: Apps.browser) == ["a/2", "a/4", "a/5"])
     #expect(stage.audit.last { $0.kind == .copy }?.outcome == .keptInPart)
+    #expect(stage.audit.last { $0.kind == .copy }?.leftOut == ["a/1", "a/3"])
   }
 
   /// An owner that can't list its targets is asked for text by its common names.

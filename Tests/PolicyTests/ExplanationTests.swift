@@ -38,7 +38,7 @@ import Testing
             10.yaml:5:3: `snippets` (allow) doesn't match: size: is 100 bytes, rule wants up to 64 bytes
             10.yaml:9:3: `finance stays in finance` (deny) doesn't match: actions: is copy, a rule with `to` matches pastes only
           user: no rules
-          decision: allow, by no rule that says otherwise
+          decision: allow, by nothing that says otherwise
 
         paste on clipboard from class=SAPGUI,exe=/opt/sap/gui to class=Firefox,exe=/usr/bin/firefox: text/html, 100 bytes
           managed:
@@ -85,7 +85,7 @@ import Testing
   @Test func expectations() {
     #expect(
       set.failedExpectations().map(\.description) == [
-        "10.yaml:22:3: expected `deny`, the policy decides `allow`, by no rule that says otherwise",
+        "10.yaml:22:3: expected `deny`, the policy decides `allow`, by nothing that says otherwise",
         "10.yaml:23:3: expected `deny`, the answer depends on the content: add `target:` and `size:`",
       ])
   }
@@ -109,11 +109,11 @@ import Testing
     let reference = RuleReference(name: "r", position: SourcePosition(file: "/etc/p/10.yaml", line: 31, column: 5))
     #expect("\(Reason.rule(reference))" == "rule `r` at /etc/p/10.yaml:31:5")
     #expect("\(Reason.fileDefault(at(4)))" == "the default at 10.yaml:4:3")
-    #expect("\(Reason.builtInDefault)" == "no rule that says otherwise")
+    #expect("\(Reason.builtInDefault)" == "nothing that says otherwise")
     #expect("\(Reason.sameApp)" == "an app's right to its own clip")
     #expect(
       "\(Reason.outsideAudience(.rule(reference)))" == "the clip's audience, set by rule `r` at /etc/p/10.yaml:31:5")
-    #expect("\(Reason.locked)" == "the lock: the policy files can't be read")
+    #expect("\(Reason.locked)" == "the lock, since the policy files have errors")
   }
 
   /// Text that is put in the place of content isn't printed.

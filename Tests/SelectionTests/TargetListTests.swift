@@ -36,7 +36,10 @@ private func wanted(_ names: [String], limit: Int = 256) -> [String] {
   /// With a PNG the owner's other encodings of the same pixels are left out; without one they are all kept.
   @Test func rasterDuplicates() {
     #expect(
-      wanted(["image/png", "image/jpeg", "image/bmp", "image/x-MS-bmp", "image/x-icon", "image/tiff", "image/svg+xml"])
+      wanted([
+        "image/png", "image/jpeg", "image/bmp", "image/x-MS-bmp", "image/x-icon", "image/tiff", "image/svg+xml",
+        "text/ico", "application/ico",
+      ])
         == ["image/png", "image/svg+xml"])
     #expect(wanted(["image/webp", "application/x-foo;v=1"]) == ["image/webp", "application/x-foo;v=1"])
     #expect(wanted(["image/jpeg", "image/bmp"]) == ["image/jpeg", "image/bmp"])

@@ -186,17 +186,6 @@ import Testing
     #expect(subject.executable == nil)
   }
 
-  /// The process that connected has ended and its child holds the connection: the number proves nothing.
-  @Test func connectionOfAnEndedProcess() throws {
-    try server.start("/usr/bin/xclip", ["-selection", "clipboard"], input: "x")
-    let window = try owner("xclip")
-    _ = try waitFor("the end of the process that connected") {
-      resolver.resolve(window).origin == .unknown ? true : nil
-    }
-    #expect(resolver.resolve(window).isUnknown)
-    #expect(resolver.resolve(window).executable == nil)
-  }
-
   @Test func describesClients() throws {
     peer.setClass("one", "One", on: peer.makeWindow())
     let clients = resolver.clients()

@@ -26,6 +26,7 @@ struct AuditEntry: Hashable {
       "source": record.source.map(RecordJSON.subject),
       "destination": record.destination.map(RecordJSON.subject),
       "targets": RecordJSON.targets(record.targets),
+      "leftOut": record.leftOut.isEmpty ? nil : RecordJSON.targets(record.leftOut),
       "targetsOmitted": record.targets.count > Self.namedTargets
         ? .integer(record.targets.count - Self.namedTargets) : nil,
       "bytes": .integer(record.bytes),

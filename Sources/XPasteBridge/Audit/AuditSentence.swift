@@ -9,6 +9,7 @@ enum AuditSentence {
     if let source = record.source { text += " from \(name(of: source))" }
     if let destination = record.destination { text += " to \(name(of: destination))" }
     text += " \(outcome(record)): \(why(record.reason))"
+    if !record.leftOut.isEmpty { text += ", without \(targetNames(record.leftOut))" }
     if let limit = record.limit { text += ", limit \(limit.rawValue)" }
     if record.count > 1 { text += ", \(record.count) times" }
     if let message = record.message { text += "; \(Label.plain(message))" }
@@ -17,10 +18,14 @@ enum AuditSentence {
   }
 
   private static func what(_ record: AuditRecord) -> String {
-    let targets = record.targets.prefix(3).map { Label.plain($0, to: 64) }.joined(separator: ", ")
-    let more = record.targets.count > 3 ? " and \(record.targets.count - 3) more" : ""
-    let subject = targets.isEmpty ? "" : targets + more + ", "
-    return "\(subject)\(record.bytes) bytes on \(Label.plain(record.selection, to: 64))"
+    let subject = record.targets.isEmpty ? "" : targetNames(record.targets) + ", "
+    let bytes = "\(record.bytes) byte\(record.bytes == 1 ? "" : "s")"
+    return "\(subject)\(bytes) on \(Label.plain(record.selection, to: 64))"
+  }
+
+  private static func targetNames(_ names: [String]) -> String {
+    let first = names.prefix(3).map { Label.plain($0, to: 64) }.joined(separator: ", ")
+    return names.count > 3 ? "\(first) and \(names.count - 3) more" : first
   }
 
   /// The class with the executable, or whatever is known.
@@ -51,22 +56,42 @@ enum AuditSentence {
     }
   }
 
-  /// Which rule or default decided, with its place.
-  static func why(_ reason: Reason) -> String {
-    switch reason {
-    case .rule(let rule):
-      "rule `\(Label.plain(rule.name, to: 128))` at \(Label.plain(rule.position.description))"
-    case .fileDefault(let position): "default at \(Label.plain(position.description))"
-    case .builtInDefault: "no rule says otherwise"
-    case .sameApp: "same app"
-    case .outsideAudience(let copied): "the clip is private, copied under \(why(copied))"
-    case .locked: "the policy files have errors"
-    }
-  }
+  /// Which rule or default decided, with its place: the words of `policy explain`.
+  static func why(_ reason: Reason) -> String { Label.plain(reason.description, to: 1_024) }
 
   private static func advice(_ record: AuditRecord) -> String? {
-    guard record.verdict != .allow, record.message == nil else { return nil }
-    if case .locked = record.reason { return "repair the files that `xpastebridge status` names" }
-    return "`xpastebridge policy explain` shows every rule that was tried"
+    guard record.verdict != .allow else { return nil }
+    guard !record.reason.isLock else { return "repair the files that `xpastebridge status` names" }
+    return "why: xpastebridge policy explain" + explainArguments(record)
+  }
+
+  /// The arguments with which `policy explain` answers for this very record.
+  private static func explainArguments(_ record: AuditRecord) -> String {
+    var arguments = ""
+    if let source = record.source { arguments += " --from \(quoted(source.summary))" }
+    if let destination = record.destination {
+      arguments += " --to \(quoted(destination.summary)) --action paste"
+    } else {
+      arguments += " --action \(record.kind == .cut ? "cut" : "copy")"
+    }
+    if let target = record.targets.first { arguments += " --target \(quoted(target)) --size \(record.bytes)" }
+    return arguments
+  }
+
+  /// One word of a shell.
+  private static func quoted(_ word: String) -> String {
+    let parts = Label.plain(word, to: 1_024).split(separator: "'", omittingEmptySubsequences: false)
+    return "'" + parts.joined(separator: "'\\''") + "'"
+  }
+}
+
+extension Reason {
+  /// Whether the policy files' errors are behind it, at the paste or already at the copy.
+  fileprivate var isLock: Bool {
+    switch self {
+    case .locked: true
+    case .outsideAudience(let copied): copied.isLock
+    case .rule, .fileDefault, .builtInDefault, .sameApp: false
+    }
   }
 }

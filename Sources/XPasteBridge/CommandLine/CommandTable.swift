@@ -22,7 +22,8 @@ enum CommandTable {
 
   private static let run = CommandSpecification(
     words: ["run"], summary: "guard the selections of a display, in the foreground",
-    details: "Reloads the policy on SIGHUP and whenever a policy file changes; ends on SIGTERM and SIGINT.",
+    details: "Reloads the policy on SIGHUP and whenever a policy file changes; ends on SIGTERM and SIGINT. Closing its "
+      + "terminal doesn't end it, since that sends SIGHUP.",
     options: [
       OptionSpecification(
         name: "display", letter: "d", value: "DISPLAY", kind: .display,

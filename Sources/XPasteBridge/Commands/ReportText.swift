@@ -52,7 +52,7 @@ enum StatusText {
     if selection["sensitive"]?.truth == true { words += ", secret" }
     var lines = [line(field(selection["selection"]), words)]
     if !targets.isEmpty { lines.append(line("", targets.joined(separator: " "))) }
-    if let reason = selection["reason"] { lines.append(line("", "by \(self.reason(reason))")) }
+    if let reason = selection["reason"] { lines.append(line("", "decided by \(self.reason(reason))")) }
     let transfers = selection["transfers"]?.number ?? 0
     let conversions = selection["conversions"]?.number ?? 0
     if transfers + conversions > 0 { lines.append(line("", "\(transfers) going out, \(conversions) coming in")) }

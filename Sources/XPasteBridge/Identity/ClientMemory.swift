@@ -17,8 +17,8 @@ struct ClientMemory {
     case nowhere(TopLevels)
   }
 
-  /// The process behind the client.
-  var process: ProcessRecord
+  /// The process behind the client, and how that is known.
+  var holder: ClientHolder
   /// Where the search ended.
   var source: Source
   /// The window where the class was found; `.none` for `.nowhere`.
@@ -31,6 +31,9 @@ struct ClientMemory {
   var ancestors: [Window: Window]
   /// When it was used last, for making room.
   var lastUse: UInt64
+
+  /// The process behind the client.
+  var process: ProcessRecord { holder.process }
 
   /// Windows asked again in one round trip, and windows asked about that are remembered. Our choice: the largest
   /// number at which a round trip doesn't get noticeably longer.

@@ -8,18 +8,23 @@ import X11
 /// Windows that own selections and ask for them are mostly hidden and say nothing. So: the process of the window's X
 /// client, as the server saw it connect, asked at every decision, because XIDs go to the next client at once; then the
 /// class, from the window and its ancestors, else from other windows of the client, else from those of the process's
-/// other clients.
+/// other clients. Where the process that connected has ended, the one that holds its connection counts.
 final class SubjectResolver {
   /// Clients remembered, each with one open descriptor. Our choice: more than take part in selections in a session.
   private static let capacity = 64
 
   private let display: Display
+  /// Finds processes for clients met for the first time.
+  let holderSearch: HolderSearch
   private var memories: [UInt32: ClientMemory] = [:]
   private var useCount: UInt64 = 0
   /// Searches made because no memory answered, for tests and measurements.
   private(set) var searchCount = 0
 
-  init(display: Display) { self.display = display }
+  init(display: Display, connections: ConnectionSource? = nil) {
+    self.display = display
+    holderSearch = HolderSearch(display: display, source: connections ?? ConnectionSource(display: display.name))
+  }
 
   /// Who is behind `window`, now.
   func resolve(_ window: Window) -> Subject {
@@ -30,19 +35,25 @@ final class SubjectResolver {
     let memory = memories[base]
     if let memory { extend(&question, by: memory) }
     let answer = display.answer(question)
-    if let memory, answer.processID == memory.process.identity.id, memory.process.refresh() {
+    if let memory, answer.processID == memory.holder.namedID, holderSearch.isCurrent(memory.holder) {
       if let subject = recall(memory, base: base, window: window, answer: answer) { return subject }
-      return search(window, answer: answer, process: memory.process)
+      return search(window, answer: answer, holder: memory.holder)
     }
     memories[base] = nil
     guard let id = answer.processID else {
-      return answer.windowExists ? search(window, answer: answer, process: nil) : .unknown
+      return answer.windowExists ? search(window, answer: answer, holder: nil) : .unknown
     }
-    guard let process = process(id) else {
+    switch holder(base: base, id: id) {
+    case .process(let holder):
+      return search(window, answer: answer, holder: holder)
+    case .oneOf(let executable, let unit, let sandbox):
+      var subject = search(window, answer: answer, holder: nil, origin: .unknown)
+      (subject.executable, subject.unit, subject.sandbox) = (executable, unit, sandbox)
+      return subject
+    case .unknown:
       // The process that connected has ended, and another holds its connection: nothing in /proc may be believed.
-      return search(window, answer: answer, process: nil, origin: .unknown)
+      return search(window, answer: answer, holder: nil, origin: .unknown)
     }
-    return search(window, answer: answer, process: process)
   }
 
   /// All X clients of the display.
@@ -58,8 +69,10 @@ final class SubjectResolver {
         subject = resolve(shown.window)
       } else {
         // Without a window there is nothing but the process.
-        let known = processIDs[base].flatMap { process($0) }
-        subject = self.subject(known, pair: nil, evidence: .declared, machine: nil, origin: .remote)
+        let finding = processIDs[base].map { holder(base: base, id: $0) }
+        let known: ProcessRecord? = if case .process(let holder)? = finding { holder.process } else { nil }
+        let origin = finding == nil ? Origin.remote : .unknown
+        subject = self.subject(known, pair: nil, evidence: .declared, machine: nil, origin: origin)
       }
       return ClientDescription(
         subject: subject, resourceBase: base, windows: windows, isSelf: isOurs || processIDs[base] == getpid())
@@ -115,7 +128,8 @@ final class SubjectResolver {
     // A window that has become active and wasn't a candidate may be this app's, with another class.
     if active != .none, !memory.candidates.contains(active) {
       if display.resourceBase(of: active) == base { return nil }
-      if memory.source == .sameProcess, display.answer(IdentityQuestion(active)).processID == answer.processID {
+      let id = memory.process.identity.id
+      if memory.source == .sameProcess, display.answer(IdentityQuestion(active)).processID == id {
         return nil
       }
     }
@@ -139,9 +153,10 @@ final class SubjectResolver {
   }
 
   private func search(
-    _ window: Window, answer: IdentityAnswer, process: ProcessRecord?, origin: Origin = .remote
+    _ window: Window, answer: IdentityAnswer, holder: ClientHolder?, origin: Origin = .remote
   ) -> Subject {
     searchCount += 1
+    let process = holder?.process
     let base = display.resourceBase(of: window)
     let (ancestor, ancestorPair, isTop) = classedAncestor(of: window, own: answer.classes[window])
     var finding: Finding
@@ -151,8 +166,8 @@ final class SubjectResolver {
     } else {
       finding = searchWindows(base: base, active: answer.activeWindow, processID: process?.identity.id)
     }
-    if let process {
-      remember(finding, base: base, window: window, ancestor: ancestor, isTop: isTop, process: process)
+    if let holder {
+      remember(finding, base: base, window: window, ancestor: ancestor, isTop: isTop, holder: holder)
     }
     if finding.pair == nil, let process, Wine.isWine(process.executable?.value),
       let pair = display.answer(IdentityQuestion(answer.activeWindow)).classes[answer.activeWindow]
@@ -208,12 +223,12 @@ final class SubjectResolver {
   }
 
   private func remember(
-    _ finding: Finding, base: UInt32, window: Window, ancestor: Window, isTop: Bool, process: ProcessRecord
+    _ finding: Finding, base: UInt32, window: Window, ancestor: Window, isTop: Bool, holder: ClientHolder
   ) {
     var memory =
       memories[base]
       ?? ClientMemory(
-        process: process, source: finding.source, window: finding.window, candidates: [], machine: nil,
+        holder: holder, source: finding.source, window: finding.window, candidates: [], machine: nil,
         ancestors: [:], lastUse: 0)
     if memory.ancestors.count >= ClientMemory.questions { memory.ancestors = [:] }
     memory.machine = finding.machine ?? memory.machine
@@ -237,10 +252,12 @@ final class SubjectResolver {
     }
   }
 
-  /// A record of process `id`, shared with the process's other clients.
-  private func process(_ id: Int32) -> ProcessRecord? {
-    let known = memories.values.first { $0.process.identity.id == id }?.process
-    return known?.refresh() == true ? known : ProcessRecord(id)
+  /// The process behind a client that isn't remembered.
+  private func holder(base: UInt32, id: Int32) -> HolderFinding {
+    // The record of a process is shared by its clients.
+    let shared = memories.values.first { $0.process.identity.id == id }?.process
+    let process = shared?.refresh() == true ? shared : ProcessRecord(id)
+    return holderSearch.find(base: base, id: id, process: process, known: memories.mapValues(\.holder))
   }
 
   private func subject(
