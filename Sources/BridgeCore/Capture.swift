@@ -218,9 +218,10 @@ extension Bridge {
     var capture = capture
     var effects = abandonConversions(of: &capture, limit: limit)
     guard !capture.received.isEmpty else {
-      // Time is up before anything came: a restricted source must not stay unguarded, its late answers would leak.
-      guard limit == nil || !policy.isRestricted(capture.source) else {
-        return effects + refuseWhole(capture, on: selection, limit: limit ?? .captureTimeout)
+      // Nothing came, in time or at all: a restricted source must not stay unguarded, since what it gives others later
+      // would leak.
+      guard !policy.isRestricted(capture.source) else {
+        return effects + refuseWhole(capture, on: selection, limit: limit ?? capture.failed.compactMap(\.limit).first)
       }
       return effects + leave(capture, on: selection, limit: limit)
     }
@@ -264,9 +265,9 @@ extension Bridge {
     return effects + refuseWhole(capture, on: selection, limit: .clipSize)
   }
 
-  /// Holds the selection of a restricted source empty, because a limit kept us from capturing what it would leak.
+  /// Holds the selection of a restricted source empty, because we couldn't capture what it would leak.
   private mutating func refuseWhole(
-    _ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit
+    _ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?
   ) -> [Effect] {
     let request = Request(action: .copy, source: capture.source, selection: policyName(of: selection))
     let reason: Reason =

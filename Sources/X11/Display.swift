@@ -84,7 +84,7 @@ import Selection
     (resourceBase, resourceMask) = xcb.resourceIDs
     atoms = AtomTable(xcb: xcb)
     let owner = xcb.generateID()
-    xcb.createInputOnlyWindow(owner, root: root.id, eventMask: EventMask.propertyChange)
+    xcb.createInputOnlyWindow(owner, root: root.id, eventMask: EventMask.propertyChange | EventMask.structureNotify)
     ownerWindow = Window(owner)
     requestors = RequestorWindows()
   }
@@ -118,7 +118,7 @@ import Selection
   /// Makes another unmapped window of ours.
   func makeWindow() -> Window {
     let id = xcb.generateID()
-    xcb.createInputOnlyWindow(id, root: root.id, eventMask: EventMask.propertyChange)
+    xcb.createInputOnlyWindow(id, root: root.id, eventMask: EventMask.propertyChange | EventMask.structureNotify)
     return Window(id)
   }
 

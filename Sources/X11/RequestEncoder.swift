@@ -99,7 +99,8 @@ extension Display {
 
   /// Asks the owner of `selection` for `target`, on a window of this conversion's own.
   public func convert(_ conversion: ConversionID, selection: Atom, target: Atom, time: ServerTime) {
-    let window = requestors.open(conversion, make: makeWindow)
+    for window in requestors.takeOverdue(at: .now) { xcb.destroyWindow(window.id) }
+    let window = requestors.open(conversion, target: target, make: makeWindow)
     xcb.convertSelection(
       requestor: window.id, selection: selection.id, target: target.id, property: answerProperty.id,
       time: time.milliseconds)
@@ -114,13 +115,9 @@ extension Display {
 
   /// Ends `conversion`; `isReusable` when nothing can still arrive on its window.
   public func endConversion(_ conversion: ConversionID, isReusable: Bool) {
-    guard let (window, isKept) = requestors.close(conversion, isReusable: isReusable) else { return }
-    if isKept {
-      // Usually gone already. What is left would be the next conversion's answer.
-      _ = xcb.deleteProperty(window: window.id, property: answerProperty.id)
-    } else {
-      xcb.destroyWindow(window.id)
-    }
+    guard let window = requestors.close(conversion, isReusable: isReusable, at: .now) else { return }
+    // Usually gone already. What is left would be the next conversion's answer.
+    _ = xcb.deleteProperty(window: window.id, property: answerProperty.id)
   }
 
   /// Conversions of ours that are open.

@@ -2,36 +2,74 @@ import Selection
 
 /// The windows on which our conversions are answered, each open conversion on one of its own: GTK 3 owners stall
 /// several incremental transfers to one window (product.md 5.3).
+///
+/// A window whose answer may still come is not destroyed when its conversion ends: the owner would store into a window
+/// that is gone, and Xlib ends a program that gets BadWindow (measured: xclip). It is *retired*: nothing that arrives
+/// there is believed, it never serves again, and it goes when the late answer has come, when it is old, or when there
+/// are too many.
 nonisolated struct RequestorWindows {
   /// Windows kept for the next conversions. Our choice: most clips have fewer targets.
   static let spareCount = 32
+  /// Windows kept for late answers. Our choice: four clips of the most targets.
+  static let retiredCount = 1_024
+  /// How long a late answer is waited for. Our choice: three times the longest capture.
+  static let retiredMilliseconds = 30_000
+
+  /// A conversion that is open on a window.
+  struct Open {
+    let conversion: ConversionID
+    let target: Atom
+  }
 
   private var windows: [ConversionID: Window] = [:]
-  private var conversions: [Window: ConversionID] = [:]
+  private var open: [Window: Open] = [:]
   private var spare: [Window] = []
+  private var retired: [(window: Window, since: MonotonicTime)] = []
 
   /// The window of an open conversion.
   func window(of conversion: ConversionID) -> Window? { windows[conversion] }
 
-  /// The open conversion that is answered on `window`.
-  func conversion(on window: Window) -> ConversionID? { conversions[window] }
+  /// The conversion that is open on `window`.
+  func conversion(on window: Window) -> Open? { open[window] }
 
-  /// Takes a spare window for `conversion`, or one that `make` makes.
-  mutating func open(_ conversion: ConversionID, make: () -> Window) -> Window {
+  /// Whether the window is in use or will be: not destroyed by ourselves.
+  func contains(_ window: Window) -> Bool { open[window] != nil || spare.contains(window) }
+
+  /// Takes a spare window for `conversion` to `target`, or one that `make` makes.
+  mutating func open(_ conversion: ConversionID, target: Atom, make: () -> Window) -> Window {
     let window = spare.popLast() ?? make()
     windows[conversion] = window
-    conversions[window] = conversion
+    open[window] = Open(conversion: conversion, target: target)
     return window
   }
 
-  /// Ends `conversion`. Returns its window and whether it was kept; the others are to be destroyed, so that a late
-  /// answer or chunk finds no window and can't be taken for that of another conversion.
-  mutating func close(_ conversion: ConversionID, isReusable: Bool) -> (window: Window, isKept: Bool)? {
+  /// Ends `conversion`; a reusable window is kept for the next one, any other retires. Returns the window if it is kept.
+  mutating func close(_ conversion: ConversionID, isReusable: Bool, at now: MonotonicTime) -> Window? {
     guard let window = windows.removeValue(forKey: conversion) else { return nil }
-    conversions[window] = nil
-    let isKept = isReusable && spare.count < Self.spareCount
-    if isKept { spare.append(window) }
-    return (window, isKept)
+    open[window] = nil
+    guard isReusable, spare.count < Self.spareCount else {
+      retired.append((window, now))
+      return nil
+    }
+    spare.append(window)
+    return window
+  }
+
+  /// The late answer has come to `window`; `true` when it is a retired one, which can then be destroyed.
+  mutating func takeRetired(_ window: Window) -> Bool {
+    guard let index = retired.firstIndex(where: { $0.window == window }) else { return false }
+    retired.remove(at: index)
+    return true
+  }
+
+  /// Takes out the retired windows that nothing is waited for any more.
+  mutating func takeOverdue(at now: MonotonicTime) -> [Window] {
+    let isOverdue = { (since: MonotonicTime) in now >= since.advanced(byMilliseconds: Self.retiredMilliseconds) }
+    let old = retired.prefix { isOverdue($0.since) }.count
+    let count = max(old, retired.count - Self.retiredCount)
+    let windows = retired.prefix(count).map(\.window)
+    retired.removeFirst(count)
+    return windows
   }
 
   /// Open conversions.

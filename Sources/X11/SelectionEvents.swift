@@ -7,6 +7,8 @@ public nonisolated enum IncomingEvent: Hashable, Sendable {
   /// A window of ours lost a selection; for CLIPBOARD and its like ``SelectionEvent/ownerChanged(_:)`` says more, so it
   /// matters for manager selections alone.
   case selectionLost(Atom)
+  /// Another client destroyed a window of ours, as X11 lets it.
+  case windowTaken(Window)
 }
 
 extension Display {
@@ -45,7 +47,8 @@ extension Display {
         ConversionRequest(
           requestor: requestor, selection: names[0], target: names[1], property: property, time: time),
         isServed: isServed)
-    case .selectionNotify(let requestor, _, _, let property): return answer(on: requestor, property: property)
+    case .selectionNotify(let requestor, _, let target, let property):
+      return answer(on: requestor, target: target, property: property)
     case .selectionClear(_, let selection): return .selectionLost(selection)
     case .propertyChanged(let window, let property, let isDeleted, _):
       return propertyChange(window: window, property: property, isDeleted: isDeleted)
@@ -68,24 +71,33 @@ extension Display {
     return .selection(.conversionRequested(request))
   }
 
-  private func answer(on window: Window, property: Atom) -> IncomingEvent? {
-    guard let conversion = requestors.conversion(on: window) else { return nil }
-    // Anybody may send one. Only the window tells that it is ours to await, and only our own property is read.
-    return .selection(.conversionAnswered(conversion, stored: property == answerProperty))
+  private func answer(on window: Window, target: Atom, property: Atom) -> IncomingEvent? {
+    if requestors.takeRetired(window) {
+      xcb.destroyWindow(window.id)
+      return nil
+    }
+    // Anybody may send one. Only the window and the target tell that it is ours to await, and only our own property is
+    // read. An owner that answers twice would otherwise answer the next question on the same window.
+    guard let open = requestors.conversion(on: window), open.target == target else { return nil }
+    return .selection(.conversionAnswered(open.conversion, stored: property == answerProperty))
   }
 
   private func propertyChange(window: Window, property: Atom, isDeleted: Bool) -> IncomingEvent? {
     if isOurs(window) {
-      guard !isDeleted, property == answerProperty, let conversion = requestors.conversion(on: window) else {
-        return nil
-      }
-      return .selection(.chunkStored(conversion))
+      guard !isDeleted, property == answerProperty, let conversion = requestors.conversion(on: window)
+      else { return nil }
+      return .selection(.chunkStored(conversion.conversion))
     }
     guard isDeleted, watchCounts[window] != nil else { return nil }
     return .selection(.propertyDeleted(window: window, property: property))
   }
 
   private func end(of window: Window) -> IncomingEvent? {
+    if isOurs(window) {
+      // Windows that we destroy ourselves are in no list any more. Without these we hear and guard nothing.
+      guard window == ownerWindow || requestors.contains(window) else { return nil }
+      return .windowTaken(window)
+    }
     guard watchCounts[window] != nil else { return nil }
     forget(window)
     return .selection(.requestorGone(window))

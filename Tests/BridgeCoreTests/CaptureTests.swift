@@ -58,6 +58,17 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(stage.list(by: Apps.browser) == ["STRING"])
   }
 
+  /// Everything is refused at first: an allowed source keeps its selection, a restricted one is held empty, since it may
+  /// give to others what it didn't give to us.
+  @Test func everythingRefused() {
+    for (policy, isHeld) in [(PolicySet.allowEverything, false), (Policies.financeStays, true)] {
+      var stage = Stage(policy)
+      stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .refuse), ("text/html", .nothingStored)]))
+      #expect((stage.owner == Stage.daemon) == isHeld)
+      #expect(stage.audit.last?.outcome == (isHeld ? .emptied : .left))
+    }
+  }
+
   /// The owner doesn't answer: it is left in place after T_targets (K03 B021), told apart from nothing there.
   @Test func hungOwnerIsLeft() {
     var stage = Stage()

@@ -122,6 +122,7 @@ final class FakeSession: DisplaySession {
   private let pipe = Pipe()
   var isLost = false
   var isReplaced = false
+  var breakdown: String?
   var nextDeadline: MonotonicTime?
   var isSettled = true
   var status: [BridgeStatus] = []

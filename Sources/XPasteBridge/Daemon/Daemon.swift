@@ -54,7 +54,11 @@ final class Daemon {
     auditTimer = try loop.makeTimer { audit.flush() }
     sources.append(
       try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }, onReady: {}))
-    watcher.onSettled = { [unowned self] in reloadPolicy() }
+    watcher.onSettled = { [unowned self] in
+      reloadPolicy()
+      // Ends the reload that the service manager was told of, if there is one.
+      ServiceNotice.ready(summary)
+    }
   }
 
   /// Serves the command line; where that isn't possible, the daemon guards without it and says so.
@@ -78,9 +82,7 @@ final class Daemon {
       try loop.addSignal(SIGHUP) { [unowned self] in
         audit.reopenFile()
         ServiceNotice.reloading()
-        watcher.markLoaded()
-        reloadPolicy()
-        ServiceNotice.ready(summary)
+        watcher.reloadWhenSettled()
       })
     try loop.enableWatchdog()
   }
@@ -114,6 +116,10 @@ final class Daemon {
     if session.isLost {
       audit.say("the X server of \(display) is gone", .notice, .error)
       return loop.exit(ExitStatus.displayLost)
+    }
+    if let breakdown = session.breakdown {
+      audit.say("\(breakdown); ending, to be started anew", .notice, .error)
+      return loop.exit(ExitStatus.failed)
     }
     if session.isReplaced {
       audit.say("another instance guards \(display) now")

@@ -23,6 +23,10 @@ enum DisplayOpener {
 extension EffectRunner: DisplaySession {
   var connectionDescriptor: Int32 { display.fileDescriptor }
   var isReplaced: Bool { ending == .replaced }
+  var breakdown: String? {
+    guard case .windowTaken(let window) = ending else { return nil }
+    return "another X client destroyed our window \(window), so nothing is guarded"
+  }
   var isSettled: Bool { bridge.isSettled }
   var status: [BridgeStatus] { bridge.status }
   func clients() -> [ClientDescription] { resolver.clients() }

@@ -8,6 +8,8 @@ protocol DisplaySession: AnyObject {
   var connectionDescriptor: Int32 { get }
   /// Whether the X server is gone.
   var isLost: Bool { get }
+  /// Why nothing is guarded any more although server and connection are there, in words; `nil` while all is well.
+  var breakdown: String? { get }
   /// Whether another instance has taken over with `--replace`.
   var isReplaced: Bool { get }
   /// When `deadlineReached` has to be called.

@@ -177,6 +177,7 @@ final class EffectRunner {
     case .selection(.conversionRequested(let request)):
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)
+    case .windowTaken(let window): ending = ending ?? .windowTaken(window)
     case .selectionLost(let selection):
       if selection == managerSelection?.selection.atom {
         ending = .replaced
@@ -248,6 +249,8 @@ final class EffectRunner {
 enum RunnerEnding: Hashable {
   /// A successor took our manager selection (`--replace`).
   case replaced
+  /// Another client destroyed a window without which nothing is heard or guarded. A fresh start has new ones.
+  case windowTaken(Window)
 }
 
 /// Why the daemon can't take up its work; each describes itself in one line.

@@ -37,6 +37,7 @@ final class PolicyWatcher {
   private var loaded: PolicyPathScan
   private var unclosed: Set<WrittenName> = []
   private var lastChange = MonotonicTime(nanoseconds: 0)
+  private var isReloadAsked = false
 
   /// Watches `paths` from now on; the policy has to be loaded after this, so that no change in between is missed.
   init(paths: [String], loop: EventLoop) throws(SystemFailure) {
@@ -52,11 +53,14 @@ final class PolicyWatcher {
     loaded = scan
   }
 
-  /// What is on disk now counts as loaded; call it when a reload was asked for, before the files are read.
-  func markLoaded() {
+  /// Loads the files even if none has changed, once they have settled: a reload that is asked for must not read a file
+  /// that is just being written.
+  func reloadWhenSettled() {
+    isReloadAsked = true
+    lastChange = Posix.monotonicNow()
     scan = PolicyPathScan(paths)
     renewWatches()
-    loaded = scan
+    timer?.set(lastChange.advanced(byMilliseconds: Self.settleMilliseconds))
   }
 
   private func renewWatches() {
@@ -150,7 +154,8 @@ final class PolicyWatcher {
 
   private func load() {
     unclosed = []
-    guard scan.files != loaded.files else { return }
+    guard isReloadAsked || scan.files != loaded.files else { return }
+    isReloadAsked = false
     loaded = scan
     onSettled()
   }
