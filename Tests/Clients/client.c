@@ -381,6 +381,8 @@ static bool turn(const Program *p, bool reads_input) {
     if (at != NEVER && left <= 0) return p->due(), XFlush(display), false;
     struct pollfd fds[2] = {{ConnectionNumber(display), POLLIN, 0}, {reads_input ? 0 : -1, POLLIN, 0}};
     XFlush(display);
+    /* Flushing also reads: an event that came just now is in Xlib's queue, and the descriptor says nothing of it any more. */
+    if (XEventsQueued(display, QueuedAlready)) any = true;
     int timeout = any ? 0 : at == NEVER ? -1 : (int)(left / MILLISECONDS) + 1;
     if (poll(fds, 2, timeout) < 0 && errno != EINTR) return false;
     return fds[1].revents != 0;

@@ -44,7 +44,7 @@ extension IntegrationTests {
       try Scene.run { scene in
         let owner = try scene.copied("target UTF8_STRING size:10M")
         owner.quit()
-        for _ in 1...10 {
+        for _ in 1...3 {
           let leaver = try scene.desktop.requestor()
           leaver.order("convert UTF8_STRING \(option) from=fresh deadline=30000")
           try scene.expectOthersServed(countingBytes(10 << 20))

@@ -67,8 +67,10 @@ final class Desktop {
   private func startWindowManager() throws {
     try start("/usr/bin/openbox", ["--sm-disable"])
     let ready = try waitUntil(within: 10) {
-      let answer = try run("/usr/bin/xprop", ["-root", "_NET_SUPPORTING_WM_CHECK"])
-      return String(decoding: answer.output, as: UTF8.self).contains("window id")
+      // The list of clients is openbox's last property at its start; before, a window may wait to be mapped for long.
+      let answer = try run("/usr/bin/xprop", ["-root", "_NET_SUPPORTING_WM_CHECK", "_NET_CLIENT_LIST"])
+      let text = String(decoding: answer.output, as: UTF8.self)
+      return text.contains("_NET_SUPPORTING_WM_CHECK(WINDOW)") && text.contains("_NET_CLIENT_LIST(WINDOW)")
     }
     guard ready else {
       throw HarnessError("openbox", expected: "a window manager within 10 s", found: "none", alive: alive())
