@@ -29,6 +29,7 @@ _xpastebridge() {
     "sync:--timeout" | "sync:-t") return ;;
     "clients:--display" | "clients:-d") return ;;
     "clients:--timeout" | "clients:-t") return ;;
+    "policy check:--user" | "policy check:-u") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy show:--display" | "policy show:-d") return ;;
     "policy show:--timeout" | "policy show:-t") return ;;
     "policy explain:--from") return ;;
@@ -55,7 +56,7 @@ _xpastebridge() {
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
       ;;
     "policy check")
-      COMPREPLY=($(compgen -W "--json --help" -- "$current"))
+      COMPREPLY=($(compgen -W "--user --json --help" -- "$current"))
       [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
       ;;
     "policy show")

@@ -29,6 +29,7 @@ complete -c xpastebridge -n '__fish_seen_subcommand_from sync' -l json -s j -d '
 complete -c xpastebridge -n '__fish_seen_subcommand_from clients' -l display -s d -r -d 'the X display of the daemon (default: $DISPLAY)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from clients' -l timeout -s t -r -d 'how long to wait for the daemon (default: 5)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from clients' -l json -s j -d 'print JSON'
+complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check' -l user -s u -r -F -d 'read this file or directory as the user'\''s, beside the paths or the installed managed files'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check' -l json -s j -d 'print JSON'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check' -F
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from show' -l display -s d -r -d 'the X display of the daemon (default: $DISPLAY)'

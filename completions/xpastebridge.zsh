@@ -68,6 +68,7 @@ _xpastebridge() {
       ;;
     'policy check')
       _arguments \
+        '*--user=[read this file or directory as the user'\''s, beside the paths or the installed managed files]:PATH:_files' \
         '--json[print JSON]' \
         '*:PATH:_files' \
         '--help[explain this command]'

@@ -22,13 +22,16 @@ public struct FailedExpectation: Hashable, Sendable, CustomStringConvertible {
   /// What the policy says instead.
   public var evaluation: Evaluation
 
-  /// `file:line:column: expected …, the policy decides …`
-  public var description: String {
+  /// `expected …, the policy decides …`
+  public var message: String {
     let found =
       switch evaluation {
       case .needsContent: "the answer depends on the content: add `target:` and `size:`"
       case .decided(let decision): "the policy decides `\(decision.verdict)`, by \(decision.reason)"
       }
-    return "\(expectation.position): expected `\(expectation.verdict)`, \(found)"
+    return "expected `\(expectation.verdict)`, \(found)"
   }
+
+  /// `file:line:column: expected …, the policy decides …`
+  public var description: String { "\(expectation.position): \(message)" }
 }

@@ -34,6 +34,9 @@ public struct PolicyOverview: Hashable, Sendable {
   public var limits: [LimitName: Int]
 }
 
+/// What stands behind settings that are read and have no effect yet.
+private let notBuilt = "(not built yet)"
+
 extension PolicySet {
   /// The policy in force, for people and programs to read.
   public var overview: PolicyOverview {
@@ -43,11 +46,14 @@ extension PolicySet {
     { sides.flatMap { side, ruleset in parts(ruleset).map { entry(side, $0) } } }
     var settings: [PolicyOverview.Entry] = []
     let byDefault = managed.defaultDecision
+    let decision = byDefault?.verdict ?? .allow
     settings.append(
       .init(
-        side: .managed, name: "default", position: byDefault?.position, text: "\(byDefault?.verdict ?? .allow)"))
+        side: .managed, name: "default", position: byDefault?.position,
+        text: "\(decision)" + (decision == .ask ? ": refuses, Allow once isn't there \(notBuilt)" : "")))
     for (name, mode) in [("primary", primary), ("secondary", secondary), ("cut-buffers", cutBuffers)] {
-      settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue))
+      let mark = mode == .off ? "" : " \(notBuilt)"
+      settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue + mark))
     }
     return PolicyOverview(
       files: managed.files + user.files,

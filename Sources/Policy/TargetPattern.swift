@@ -36,6 +36,9 @@ public enum TargetClass: String, Hashable, Sendable, CaseIterable {
     }
   }
 
+  /// The X targets that have a class by their name.
+  public static var namedTargets: [String] { targets.keys.sorted() }
+
   private static let targets: [String: TargetClass] = [
     "UTF8_STRING": .text, "STRING": .text, "TEXT": .text, "COMPOUND_TEXT": .text, "C_STRING": .text,
     "PIXMAP": .image, "BITMAP": .image, "DRAWABLE": .image, "COLORMAP": .image, "ODIF": .other,
@@ -46,7 +49,20 @@ public enum TargetClass: String, Hashable, Sendable, CaseIterable {
     "text/plain": .text, "text/unicode": .text, "application/x-utf8-string": .text,
     "text/html": .html, "application/xhtml+xml": .html,
     "text/rtf": .rtf, "text/richtext": .rtf, "application/rtf": .rtf, "application/x-rtf": .rtf,
-    "application/x-qt-image": .image,
+    // What image libraries offer outside `image/`: GTK 3 the types of every gdk-pixbuf loader, librsvg one more,
+    // LibreOffice its own names for metafiles and bitmaps.
+    "application/x-qt-image": .image, "text/ico": .image, "application/ico": .image, "application/x-ico": .image,
+    "application/x-icon": .image, "application/x-win-bitmap": .image, "application/x-navi-animation": .image,
+    "application/bmp": .image, "application/x-bmp": .image, "application/x-dib": .image,
+    "application/tiff": .image, "application/x-tiff": .image, "application/tif": .image, "application/x-tif": .image,
+    "application/png": .image, "application/x-png": .image, "application/jpg": .image, "application/x-jpg": .image,
+    "application/jpeg": .image, "application/x-jpeg": .image, "application/gif": .image, "application/x-gif": .image,
+    "application/pcx": .image, "application/x-pcx": .image, "application/x-xpm": .image, "application/x-xbm": .image,
+    "application/emf": .image, "application/x-emf": .image, "application/wmf": .image, "application/x-wmf": .image,
+    "application/x-msmetafile": .image, "application/svg+xml": .image, "text/xml-svg": .image,
+    "application/x-openoffice-bitmap": .image, "application/x-openoffice-gdimetafile": .image,
+    "application/x-openoffice-highcontrast-gdimetafile": .image, "application/x-openoffice-emf": .image,
+    "application/x-openoffice-wmf": .image,
     "text/uri-list": .files, "application/x-kde-cutselection": .files, "text/x-moz-url": .files,
     "application/x-kde4-urilist": .files, "application/vnd.portal.files": .files,
     "application/vnd.portal.filetransfer": .files,

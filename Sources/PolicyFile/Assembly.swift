@@ -29,10 +29,12 @@ struct Assembly {
     }
     ruleset.limits = limits.mapValues(\.value)
     compareSizes(limits)
-    rejectDoubles(ruleset)
-    resolveNames(files, ruleset)
+    rejectDoubles(ruleset, rules: files.flatMap(\.ruleNames))
+    let hasUnknownGroups = resolveNames(files)
     rejectCycles(ruleset)
-    judgeRules(ruleset, files)
+    judgeRules(ruleset)
+    // With a name misspelt somewhere, a group that seems unused may be the one that was meant.
+    if !hasUnknownGroups { warnAboutUnused(ruleset, Set(files.flatMap(\.groupUses).map(\.name))) }
     return ruleset
   }
 
@@ -63,11 +65,11 @@ struct Assembly {
     )
   }
 
-  private func rejectDoubles(_ ruleset: Ruleset) {
+  private func rejectDoubles(_ ruleset: Ruleset, rules: [NameUse]) {
     rejectDoubles("group", ruleset.groups.map { NameUse(name: $0.name, position: $0.position) })
     let boards = outerBoards + ruleset.boards
     rejectDoubles("board", boards.map { NameUse(name: $0.name, position: $0.position) })
-    rejectDoubles("rule", ruleset.rules.map { NameUse(name: $0.reference.name, position: $0.reference.position) })
+    rejectDoubles("rule", rules)
   }
 
   /// Rules without a name are called `rule N` in each file, so equal ones of different files are no doubles.
@@ -87,11 +89,14 @@ struct Assembly {
 
   // MARK: - Names that must exist
 
-  private func resolveNames(_ files: [FileContent], _ ruleset: Ruleset) {
+  /// Whether any group was unknown.
+  private func resolveNames(_ files: [FileContent]) -> Bool {
+    var hasUnknownGroups = false
     let groups = Set(files.flatMap(\.groupNames) + outer.groups.map(\.name))
     let boards = Set(files.flatMap(\.boardNames) + outerBoards.map(\.name))
     for file in files {
       for use in file.groupUses where !groups.contains(use.name) {
+        hasUnknownGroups = true
         report.error(
           .unknownGroup, at: use.position, "expected a group, `any`, `remote` or `unknown`, found `\(use.name)`",
           hint: hint(for: use.name, groups, MatcherReader.words, literally: "class"))
@@ -102,6 +107,7 @@ struct Assembly {
           hint: Suggestion.hint(for: use.name, among: boards.sorted() + BoardReader.selections))
       }
     }
+    return hasUnknownGroups
   }
 
   private func hint(for name: String, _ groups: Set<String>, _ words: [String], literally key: String) -> String {
@@ -112,15 +118,19 @@ struct Assembly {
   private func rejectCycles(_ ruleset: Ruleset) {
     let groups = Dictionary(ruleset.groups.map { ($0.name, $0) }) { first, _ in first }
     var isClosed: [String: Bool] = [:]
+    var open: [String] = []
     /// `false` while a group is open; meeting an open one closes a circle.
     func visit(_ name: String) -> Bool {
       guard let group = groups[name] else { return true }
       if let closed = isClosed[name] { return closed }
       isClosed[name] = false
+      open.append(name)
+      defer { open.removeLast() }
       for inner in group.matcher.groupNames.sorted() where !visit(inner) {
         isClosed[name] = true
         report.error(
-          .groupCycle, at: group.position, "expected a group that ends, found `\(name)` inside itself by `\(inner)`")
+          .groupCycle, at: group.position,
+          "expected a group that doesn't contain itself, found \(circle(from: name, to: inner, open))")
         return true
       }
       isClosed[name] = true
@@ -129,19 +139,36 @@ struct Assembly {
     for group in ruleset.groups { _ = visit(group.name) }
   }
 
+  /// `` `a` in `b` in `a` ``: how the open groups lead back to `name`, eight of them at most.
+  private func circle(from name: String, to inner: String, _ open: [String]) -> String {
+    let others = open[(open.firstIndex(of: inner) ?? open.startIndex)...].dropLast()
+    let names = ([name] + others.reversed()).map { "`\($0)`" }
+    let shown = names.count > 8 ? names.prefix(8) + ["…"] : names
+    return (shown + ["`\(name)`"]).joined(separator: " in ")
+  }
+
   // MARK: - What rules mean
 
-  private func judgeRules(_ ruleset: Ruleset, _ files: [FileContent]) {
+  private func judgeRules(_ ruleset: Ruleset) {
     var groups = Dictionary(outer.groups.map { ($0.name, $0.matcher) }) { first, _ in first }
     for group in ruleset.groups { groups[group.name] = group.matcher }
     for (rule, earlier) in ruleset.coveredRules(outerGroups: groups) {
-      report.error(
-        .covered, at: ruleset.rules[rule].reference.position,
-        "expected a rule that can decide something, found `\(ruleset.rules[rule].reference.name)`",
-        hint: "\(ruleset.rules[earlier].reference) always decides before it")
+      reportCovered(ruleset.rules[rule].reference, by: ruleset.rules[earlier].reference)
     }
     for rule in ruleset.rules where rule.verdict == .allow { warn(about: rule, groups) }
-    let used = Set(files.flatMap(\.groupUses).map(\.name))
+  }
+
+  private func reportCovered(_ rule: RuleReference, by earlier: RuleReference) {
+    let file = rule.position.file
+    let isElsewhere = earlier.position.file != file
+    // Rules without a name are numbered in each file.
+    let place = isElsewhere && rule.name.hasPrefix("rule ") ? " of `\(file)`" : ""
+    report.error(
+      .covered, at: rule.position, "expected a rule that can decide something, found `\(rule.name)`\(place)",
+      hint: "\(earlier) always decides before it" + (isElsewhere ? ", since that file is read first" : ""))
+  }
+
+  private func warnAboutUnused(_ ruleset: Ruleset, _ used: Set<String>) {
     for group in ruleset.groups where !used.contains(group.name) {
       report.warn(.unusedGroup, at: group.position, "group `\(group.name)` is used nowhere")
     }

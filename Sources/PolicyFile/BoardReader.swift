@@ -51,6 +51,15 @@ struct BoardReader {
     board.expiresAfterSeconds = entries["expires"].flatMap { fields.seconds($0, "expires") }
     board.maxBytes = entries["max-size"].flatMap { fields.size($0, "max-size", in: 1...1 << 40) }
     board.maxItems = entries["max-items"].flatMap { fields.count($0, "max-items", in: 1...10_000) }
+    let isInUse = [
+      ("mirror", board.mirrors), ("persistent", board.isPersistent), ("local-only", board.isLocalOnly),
+      ("expires", board.expiresAfterSeconds != nil), ("max-size", board.maxBytes != nil),
+      ("max-items", board.maxItems != nil),
+    ]
+    for (key, isSet) in isInUse where isSet {
+      guard let node = entries[key] else { continue }
+      fields.warnAboutStoring(node, "`\(key)` of board `\(name)`")
+    }
     return board
   }
 

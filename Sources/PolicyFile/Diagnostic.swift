@@ -72,6 +72,8 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case unknownGrant = "unknown-grant"
     /// Warning: a group that nothing uses.
     case unusedGroup = "unused-group"
+    /// Warning: a part of the language that has no effect yet.
+    case notBuilt = "not-built"
   }
 
   /// What sort of thing.

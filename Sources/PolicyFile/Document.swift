@@ -16,6 +16,7 @@ struct DocumentReader {
   private let path: String
   private let report: Report
   private let parser: UnsafeMutablePointer<yaml_parser_t>
+  private let text: ArraySlice<UInt8>
   private var anchors: [String: Node?] = [:]
   private var aliases = 0
   private var aliasedNodes = 0
@@ -27,22 +28,25 @@ struct DocumentReader {
   static func read(_ bytes: [UInt8], path: String, report: Report) -> Node? {
     guard let text = text(of: bytes, path: path, report: report) else { return nil }
     // libyaml keeps the pointer until the parser is deleted, which happens inside this closure.
-    return text.withUnsafeBufferPointer { text in
+    return text.withUnsafeBufferPointer { bytes in
       let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
       defer { parser.deallocate() }
       precondition(yaml_parser_initialize(parser) == 1, "libyaml has no memory for a parser")
       defer { yaml_parser_delete(parser) }
-      yaml_parser_set_input_string(parser, text.baseAddress, text.count)
+      yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
       yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
-      var reader = DocumentReader(path: path, report: report, parser: parser)
+      var reader = DocumentReader(path: path, report: report, parser: parser, text: text)
       return try? reader.stream()
     }
   }
 
-  private init(path: String, report: Report, parser: UnsafeMutablePointer<yaml_parser_t>) {
+  private init(
+    path: String, report: Report, parser: UnsafeMutablePointer<yaml_parser_t>, text: ArraySlice<UInt8>
+  ) {
     self.path = path
     self.report = report
     self.parser = parser
+    self.text = text
   }
 
   /// The bytes without a leading byte order mark, if they are UTF-8, not too many and not none.
@@ -215,7 +219,14 @@ struct DocumentReader {
     let problem = parser.pointee.problem.map { String(cString: $0) } ?? "can't be read"
     let mark = parser.pointee.error == YAML_READER_ERROR ? parser.pointee.mark : parser.pointee.problem_mark
     let position = SourcePosition(file: path, line: mark.line + 1, column: mark.column + 1)
-    return fail(.syntax, at: position, "expected YAML, \(problem)")
+    let isTab = Encoding.character(atLine: position.line, column: position.column, in: text) == UInt8(ascii: "\t")
+    let hint: String? =
+      if isTab || problem.contains("tab character") {
+        "indent with spaces; YAML takes no tabs there"
+      } else if problem.hasPrefix("mapping values are not allowed") {
+        "quote text that has `: ` in it"
+      } else { nil }
+    return fail(.syntax, at: position, "expected YAML, \(problem)", hint: hint)
   }
 
   private func position(_ event: yaml_event_t) -> SourcePosition {

@@ -20,6 +20,17 @@ enum Encoding {
     return nil
   }
 
+  /// The first byte of the character at `line` and `column`, both from 1; a line ends with LF, CR or both.
+  static func character(atLine line: Int, column: Int, in bytes: ArraySlice<UInt8>) -> UInt8? {
+    var rest = bytes
+    for _ in 1..<max(1, line) {
+      guard let end = rest.firstIndex(where: { $0 == 10 || $0 == 13 }) else { return nil }
+      let isPair = rest[end] == 13 && end + 1 < rest.endIndex && rest[end + 1] == 10
+      rest = rest[(end + (isPair ? 2 : 1))...]
+    }
+    return rest.lazy.filter { $0 & 0xC0 != 0x80 }.dropFirst(column - 1).first
+  }
+
   private static func length(from lead: UInt8) -> Int? {
     switch lead {
     case 0xC2...0xDF: 2

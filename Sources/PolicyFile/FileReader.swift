@@ -17,6 +17,8 @@ struct FileContent {
   var expectations: [Expectation] = []
   var groupUses: [NameUse] = []
   var boardUses: [NameUse] = []
+  /// Names of rules, those with errors in them too.
+  var ruleNames: [NameUse] = []
 }
 
 extension Node {
@@ -63,6 +65,7 @@ struct FileReader {
     content.cutBuffers = entries["cut-buffers"].flatMap { mode($0, "cut-buffers") }
     content.groupUses = rules.matchers.groupUses
     content.boardUses = rules.boardUses
+    content.ruleNames = rules.names
     return content
   }
 
@@ -91,7 +94,9 @@ struct FileReader {
         hint: "write a last rule without conditions")
       return nil
     }
-    return fields.word(node, "a decision", of: Verdict.self).map { DefaultDecision($0, position: node.position) }
+    guard let verdict = fields.word(node, "a decision", of: Verdict.self) else { return nil }
+    if verdict == .ask { fields.warnAboutAsking(node, "default") }
+    return DefaultDecision(verdict, position: node.position)
   }
 
   private func mode(_ node: Node, _ key: String) -> SelectionGuard? {
@@ -101,6 +106,11 @@ struct FileReader {
         .unknownWord, at: node.position, "expected `off` or `guard` for `\(key)`, found `own`",
         hint: "only `primary` can be owned")
       return nil
+    }
+    if mode != .off {
+      fields.report.warn(
+        .notBuilt, at: node.position, "`\(key): \(mode.rawValue)` has no effect yet: only CLIPBOARD is guarded",
+        hint: "`off` is what happens")
     }
     return mode
   }

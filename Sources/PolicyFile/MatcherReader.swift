@@ -70,7 +70,9 @@ struct MatcherReader {
     case "not":
       guard let inner = matcher(value, "not") else { return nil }
       guard inner != .any else {
-        fields.report.error(.neverMatches, at: value.position, "expected something some app isn't, found not `any`")
+        fields.report.error(
+          .neverMatches, at: value.position, "expected `not` to leave some apps over, found `any` in it",
+          hint: "every app is one of `any`; name the apps that are not meant")
         return nil
       }
       return .not(inner)
@@ -101,11 +103,21 @@ struct MatcherReader {
       guard let first = text.unicodeScalars.first, "/*?[\\".unicodeScalars.contains(first) else {
         fields.report.error(
           .neverMatches, at: node.position, "expected a whole path for `exe`, found `\(text)`",
-          hint: "write `/usr/bin/\(text)`, or `**/\(text)` for any folder")
+          hint: MatcherReader.hint(forPath: text))
         return nil
       }
       return .executable(glob)
     }
+  }
+
+  private static func hint(forPath text: String) -> String {
+    if text.hasPrefix("~") || text.contains("$") {
+      return "write the full path, as in `/home/alice/bin/x`; `~` and variables aren't expanded"
+    }
+    let isFileName = !text.contains("/") && text.unicodeScalars.contains { $0.properties.isAlphabetic }
+    if isFileName { return "write `/usr/bin/\(text)`, or `**/\(text)` for any folder" }
+    if text.contains("/"), !text.hasPrefix(".") { return "write the full path, or `**/\(text)` for any folder" }
+    return "write the full path, as in `/usr/bin/firefox`"
   }
 
   /// An unknown app has no facts, and a remote one none that this machine attests.
@@ -152,18 +164,42 @@ extension Fields {
       guard let text = line(item, "a target or one of `text html rtf image files other` for `\(key)`") else { continue }
       if let kind = TargetClass(rawValue: text) {
         patterns.append(.kind(kind))
+      } else if let hint = TargetWords.hint(for: text) {
+        report.error(
+          .unknownWord, at: item.position, "expected a target or a class of targets, found `\(text)`", hint: hint)
       } else if glob(text, .plain, item) != nil {
-        if let near = Suggestion.nearest(to: text, among: TargetClass.allCases.map(\.rawValue)),
-          text.lowercased() == near || text == near + "s" || text + "s" == near
-        {
-          report.error(
-            .unknownWord, at: item.position, "expected a target or a class of targets, found `\(text)`",
-            hint: "did you mean `\(near)`?")
-          continue
-        }
         patterns.append(.glob(text))
       }
     }
     return patterns.isEmpty ? nil : patterns
+  }
+}
+
+/// Words that look like a class of targets and are none.
+///
+/// Targets are free names, but those in use have capitals, a slash or other signs in them. So a word of small letters is
+/// a mistake, and would silently match nothing.
+enum TargetWords {
+  private static let classes = TargetClass.allCases.map(\.rawValue)
+
+  /// What people call the classes.
+  private static let meanings = [
+    "picture": "image", "pictures": "image", "photo": "image", "photos": "image", "img": "image", "png": "image/png",
+    "jpeg": "image/jpeg", "jpg": "image/jpeg", "gif": "image/gif", "svg": "image/svg+xml", "bitmap": "image",
+    "plain": "text", "plaintext": "text", "string": "text", "utf": "text", "xhtml": "html", "richtext": "rtf",
+    "uri": "files", "uris": "files", "url": "files", "urls": "files", "folder": "files", "folders": "files",
+    "rest": "other", "others": "other",
+  ]
+
+  /// Why `text` can't be meant as a target; `nil` where it can.
+  static func hint(for text: String) -> String? {
+    let small = text.lowercased()
+    let near = classes.first { small == $0 || text == $0 + "s" || text + "s" == $0 }
+    if let meant = near ?? meanings[text] { return "did you mean `\(meant)`?" }
+    if text == small, let target = TargetClass.namedTargets.first(where: { $0.lowercased() == text }) {
+      return "did you mean `\(target)`?"
+    }
+    guard text.utf8.allSatisfy({ (97...122).contains($0) }) else { return nil }
+    return Suggestion.hint(for: text, among: classes)
   }
 }

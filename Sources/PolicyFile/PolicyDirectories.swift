@@ -11,6 +11,10 @@ public struct PolicyDirectories: Hashable, Sendable {
   public var user: String?
   /// Files and folders that count as managed, in this order.
   public var explicit: [String] = []
+  /// Files and folders that count as the user's, in this order.
+  public var explicitUser: [String] = []
+  /// Whether `-` among those that are named means standard input.
+  public var readsStandardInput = false
 
   /// The folders of an installed system, the user's as `environment` says (`XDG_CONFIG_HOME`, else `HOME`).
   public init(environment: [String: String]) {
@@ -51,8 +55,14 @@ public struct PolicyDirectories: Hashable, Sendable {
         if let file = files.file("\(user)/\(name)") { files.user.append(file) }
       }
     }
-    for path in explicit { files.managed += files.explicit(path) }
+    for path in explicit { files.managed += contents(of: path, &files) }
+    for path in explicitUser { files.user += contents(of: path, &files) }
     return files
+  }
+
+  private func contents(of path: String, _ files: inout PolicyFiles) -> [SourceFile] {
+    if path == "-", readsStandardInput { return files.standardInput().map { [$0] } ?? [] }
+    return files.explicit(path)
   }
 
   /// Reads all files and makes a policy of them: all of it or nothing.
@@ -102,6 +112,16 @@ public struct PolicyFiles: Hashable, Sendable {
   fileprivate mutating func explicit(_ path: String) -> [SourceFile] {
     guard SystemCalls.isDirectory(path) else { return file(path).map { [$0] } ?? [] }
     return names(in: path).compactMap { file("\(path)/\($0)") }
+  }
+
+  fileprivate mutating func standardInput() -> SourceFile? {
+    let path = "<stdin>"
+    do throws(SystemCalls.Failure) {
+      return SourceFile(path: path, bytes: try SystemCalls.read(0, upTo: DocumentLimits.bytes + 1))
+    } catch {
+      report(.unreadable, path, "expected standard input that can be read, found: \(error.reason.lowercased())")
+      return nil
+    }
   }
 
   /// The file's bytes. One that changes meanwhile is refused: what was read may be half of the old and half of the new.

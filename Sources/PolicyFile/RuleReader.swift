@@ -5,6 +5,8 @@ struct RuleReader {
   let fields: Fields
   var matchers: MatcherReader
   private(set) var boardUses: [NameUse] = []
+  /// The names of all rules read so far, those with errors in them too.
+  private(set) var names: [NameUse] = []
 
   init(fields: Fields) {
     self.fields = fields
@@ -25,19 +27,27 @@ struct RuleReader {
     let keys = RuleReader.conditionKeys + RuleReader.termKeys
     guard let entries = fields.mapping(node, in: "a rule", keys: keys) else { return nil }
     let name = entries["name"].flatMap { fields.line($0, "a text for `name`", upTo: 200) } ?? "rule \(number)"
-    guard let decision = entries["decision"] else {
-      fields.report.error(.missingKey, at: node.position, "expected `decision` in a rule, found none")
-      return nil
-    }
-    guard let verdict = fields.word(decision, "a decision", of: Verdict.self) else { return nil }
-    var rule = Rule(RuleReference(name: name, position: node.position), verdict: verdict)
+    names.append(NameUse(name: name, position: node.position))
+    let decision = verdict(entries["decision"], node)
+    var rule = Rule(RuleReference(name: name, position: node.position), verdict: decision ?? .deny)
+    // Read without a decision too: what it names is used, and its other errors are errors.
     readConditions(entries, into: &rule)
     readTerms(entries, into: &rule)
+    guard decision != nil else { return nil }
+    warnAboutUnbuilt(rule, entries)
     judgeParties(rule, entries)
     judgeActions(rule, entries)
     judgeTerms(rule, entries)
     // A rule that was read in part is wider than it was meant: judging it beside others would only confuse.
     return fields.report.errors.count == errors ? rule : nil
+  }
+
+  private func verdict(_ node: Node?, _ rule: Node) -> Verdict? {
+    guard let node else {
+      fields.report.error(.missingKey, at: rule.position, "expected `decision` in a rule, found none")
+      return nil
+    }
+    return fields.word(node, "a decision", of: Verdict.self)
   }
 
   private mutating func readConditions(_ entries: [String: Node], into rule: inout Rule) {
@@ -59,6 +69,11 @@ struct RuleReader {
     fields.list(node, of: "`selection`").compactMap { item in
       guard let name = fields.line(item, "`clipboard`, `primary`, `secondary` or a board for `selection`") else {
         return nil
+      }
+      if name != "clipboard" {
+        fields.report.warn(
+          .notBuilt, at: item.position, "`\(name)` in `selection` never holds yet: only CLIPBOARD is guarded",
+          hint: "write `clipboard`, or leave `selection` out")
       }
       if !BoardReader.selections.contains(name) { boardUses.append(NameUse(name: name, position: item.position)) }
       return name
@@ -99,6 +114,25 @@ struct RuleReader {
     terms.message = entries["message"].flatMap { fields.line($0, "a text for `message`") }
     terms.protect = entries["protect"].flatMap { fields.boolean($0, "protect") } ?? false
     rule.obligations = terms
+  }
+
+  // MARK: - What has no effect yet
+
+  private func warnAboutUnbuilt(_ rule: Rule, _ entries: [String: Node]) {
+    if rule.verdict == .ask, let node = entries["decision"] { fields.warnAboutAsking(node, "decision") }
+    if rule.verdict == .allow, rule.obligations.board != nil, let node = entries["board"] {
+      fields.warnAboutStoring(node, "`board` of what is allowed")
+    }
+    if rule.obligations.protect, let node = entries["protect"] {
+      fields.report.warn(
+        .notBuilt, at: node.position, "`protect` has no effect yet: the source's clip is captured like any other",
+        hint: "remove `protect`, and don't rely on it")
+    }
+    if rule.obligations.notify == true, let node = entries["notify"] {
+      fields.report.warn(
+        .notBuilt, at: node.position, "`notify` has no effect yet: nobody is told",
+        hint: "`audit: true` writes a record")
+    }
   }
 
   // MARK: - What goes together
@@ -148,5 +182,21 @@ struct RuleReader {
         .conflictingKeys, at: node.position, "expected `\(key)` in a rule \(cause), found it with `\(rule.verdict)`",
         hint: "remove `\(key)`")
     }
+  }
+}
+
+extension Fields {
+  /// `ask` where it is only a refusal.
+  func warnAboutAsking(_ node: Node, _ key: String) {
+    report.warn(
+      .notBuilt, at: node.position, "`\(key): ask` refuses: Allow once isn't built yet",
+      hint: "pastes are refused as by `deny`")
+  }
+
+  /// What is said of keeping content on boards.
+  func warnAboutStoring(_ node: Node, _ what: String) {
+    report.warn(
+      .notBuilt, at: node.position, "\(what) has no effect yet: nothing is stored on boards",
+      hint: "a board's members are used as the audience of `private`")
   }
 }

@@ -52,7 +52,16 @@ enum CommandTable {
 
   private static let policyFileVerdict = CommandSpecification(
     words: ["policy", "check"], summary: "read policy files and report every error",
-    details: "Without a path, the installed files are read. Needs no X server and no daemon.", options: [json],
+    details: """
+      Without a path, the installed files are read; paths take the place of all of them. The path - is standard input. \
+      Needs no X server and no daemon.
+      """,
+    options: [
+      OptionSpecification(
+        name: "user", letter: "u", value: "PATH", kind: .path, isRepeatable: true,
+        summary: "read this file or directory as the user's, beside the paths or the installed managed files"),
+      json,
+    ],
     operands: OperandSpecification(name: "PATH"))
 
   private static let policyShow = CommandSpecification(

@@ -1,33 +1,58 @@
 import Policy
+import PolicyFile
 
 /// The verbs that read policy files themselves: `policy check` and `policy explain`.
 enum PolicyCommands {
   /// Reads the files, reports every error and tries their `expect:` rows: exit status 1 when anything is wrong.
   static func verdict(_ invocation: Invocation) -> Int32 {
-    for path in invocation.operands where Posix.stat(path) == nil {
+    let users = invocation.all("user")
+    let paths = invocation.operands + users
+    guard paths.count(where: { $0 == "-" }) < 2 else {
+      return Console.failed("standard input, `-`, can be read once only")
+    }
+    for path in paths where path != "-" && Posix.stat(path) == nil {
       // A directory may be absent where it is installed; one that was named must be there.
       return Console.failed("can't read `\(Label.plain(path))`: it doesn't exist")
     }
-    let loaded = InstalledPolicy(given: invocation.operands).load()
-    let failed = (loaded.policy?.failedExpectations() ?? []).map(\.description)
-    let isValid = loaded.policy != nil && loaded.errors.isEmpty && failed.isEmpty
+    let found = InstalledPolicy(checking: invocation.operands, user: users).read()
+    let failed = found.policy?.failedExpectations() ?? []
+    let rulesets = found.policy.map { [$0.managed, $0.user] } ?? []
+    let rules = rulesets.map(\.rules.count).reduce(0, +)
+    let isValid = found.policy != nil && failed.isEmpty
     if invocation.has("json") {
       let report = JSON.object([
-        "schema": .integer(StatusReport.schemaVersion), "valid": .bool(isValid), "files": .strings(loaded.files),
-        "rules": .integer(loaded.ruleCount), "errors": .strings(loaded.errors), "warnings": .strings(loaded.warnings),
-        "failedExpectations": .strings(failed),
+        "schema": .integer(StatusReport.schemaVersion), "valid": .bool(isValid), "files": .strings(found.files),
+        "rules": .integer(rules), "errors": .array(found.errors.map(json)),
+        "warnings": .array(found.warnings.map(json)), "failedExpectations": .array(failed.map(json)),
       ])
       let status = Console.print(report.description)
       return isValid ? status : ExitStatus.failed
     }
     // As compilers do: the position comes first, so that editors can jump there.
-    let diagnostics = loaded.errors + failed + loaded.warnings.map { $0.contains("warning:") ? $0 : "\($0) (warning)" }
-    for line in diagnostics { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
+    let lines =
+      found.errors.map(\.description) + failed.map(\.description) + found.warnings.map { "\($0) (warning)" }
+    for line in lines { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
     guard isValid else { return ExitStatus.failed }
-    let files = loaded.files.count
-    let expectations = loaded.policy.map { $0.managed.expectations.count + $0.user.expectations.count } ?? 0
-    let met = expectations == 0 ? "" : ", \(expectations) expectation\(expectations == 1 ? "" : "s") met"
-    return Console.print("\(files) file\(files == 1 ? "" : "s"), \(loaded.ruleCount) rules, no errors\(met)")
+    let expectations = rulesets.map(\.expectations.count).reduce(0, +)
+    let met = expectations == 0 ? "" : ", \(counted(expectations, "expectation")) met"
+    return Console.print("\(counted(found.files.count, "file")), \(counted(rules, "rule")), no errors\(met)")
+  }
+
+  private static func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
+
+  private static func json(_ found: Diagnostic) -> JSON {
+    json(found.kind.rawValue, found.position, found.message, hint: found.hint)
+  }
+
+  private static func json(_ failed: FailedExpectation) -> JSON {
+    json("failed-expectation", failed.expectation.position, failed.message, hint: nil)
+  }
+
+  private static func json(_ kind: String, _ position: SourcePosition, _ message: String, hint: String?) -> JSON {
+    .object([
+      "kind": .string(kind), "file": .string(position.file), "line": .integer(position.line),
+      "column": .integer(position.column), "message": .string(message), "hint": hint.map { .string($0) } ?? .null,
+    ])
   }
 
   /// Decides a request that is written on the command line.
@@ -39,6 +64,7 @@ enum PolicyCommands {
     guard let policy = loaded.policy, loaded.errors.isEmpty else {
       return Console.failed("the policy has errors, so a daemon would keep its last good one or be locked")
     }
+    try RequestReader.judgeSelection(request.selection, boards: policy.boards.map(\.name))
     let explanation = policy.explain(request)
     if invocation.has("json") { return Console.print(json(explanation).description) }
     return Console.write(lines(explanation.description))
@@ -146,9 +172,7 @@ enum RequestReader {
       } else if !pairs.isEmpty, parts.count == 1 {
         pairs[pairs.count - 1].value += "," + parts[0]
       } else {
-        let known = facts.joined(separator: ", ")
-        throw UsageFailure(
-          description: "`\(Label.plain(String(piece)))` is no fact of an app; facts are \(known), as NAME=VALUE")
+        throw UsageFailure(description: phrase(forFact: String(piece), parts[0], hasValue: parts.count == 2))
       }
     }
     var subject = Subject(origin: origin)
@@ -163,6 +187,24 @@ enum RequestReader {
       }
     }
     return subject
+  }
+
+  private static func phrase(forFact piece: String, _ name: String, hasValue: Bool) -> String {
+    let shown = Label.plain(piece)
+    let near = Suggestion.phrase(for: name, among: hasValue ? facts : ["remote", "unknown"])
+    if !near.isEmpty { return "`\(shown)` is no fact of an app\(near)" }
+    let meant = hasValue || piece.isEmpty ? "" : "; write `\(piece.hasPrefix("/") ? "exe" : "class")=\(shown)`"
+    return "`\(shown)` is no fact of an app\(meant); facts are \(facts.joined(separator: ", ")), as NAME=VALUE"
+  }
+
+  /// A selection must be one that requests can be about.
+  static func judgeSelection(_ name: String, boards: [String]) throws(UsageFailure) {
+    let known = ["clipboard", "primary", "secondary"] + boards
+    guard !known.contains(name) else { return }
+    let phrase = Suggestion.phrase(for: name, among: known)
+    throw UsageFailure(
+      description: "`--selection` is clipboard, primary, secondary or a board of the policy, not "
+        + "`\(Label.plain(name))`\(phrase)")
   }
 
   /// A number of bytes, with K, M or G for powers of 1024.
