@@ -32,7 +32,7 @@ extension IntegrationTests {
     @Test("a source that takes its own copy back for ever is met a bounded number of times: B065")
     func stubbornSource() throws {
       try Scene.run { scene in
-        let stubborn = try scene.desktop.owner("class a A", "target UTF8_STRING text:mine", "fight 100000")
+        let stubborn = try scene.desktop.owner("class a A", "target UTF8_STRING text:mine", "report no", "fight 100000")
         try stubborn.claim()
         _ = try scene.paster.summary("loop 100 UTF8_STRING interval=20")
         let changes = try ownerChanges(scene)
