@@ -8,6 +8,9 @@ public struct Bridge: Sendable {
   static let quietMilliseconds = 100
   /// A copy of our own content within this time of our claim is a rival's (our choice: managers answer within 1 s).
   static let rivalryMilliseconds = 2_000
+  /// Whoever takes the selection back within this time of our claim does it because of the claim (our choice: a person
+  /// needs longer between two keys).
+  static let reactionMilliseconds = 100
   /// How often a rival is met for one clip (product.md 5.9).
   static let rivalryRounds = 3
   /// One paste is up to 27 conversions (measured: Chromium), all within this time (our choice).
@@ -104,15 +107,8 @@ public struct Bridge: Sendable {
       let hasClip = claim.holding.clip != nil
       return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
     case .superseded:
-      // The newer owner's event is on its way and says how it goes on; what was decided is still written down.
-      phases[selection] = .foreign(owner: claim.owner, source: claim.holding.clip?.source ?? .unknown, isRival: false)
-      let records = claim.records.map { record in
-        var record = record
-        record.outcome = .left
-        record.notifies = false
-        return record
-      }
-      return refuseSaves(claim.saves) + records.map { .audit($0) }
+      phases[selection] = .overtaken(claim)
+      return refuseSaves(claim.saves)
     }
   }
 
@@ -159,7 +155,7 @@ public struct Bridge: Sendable {
 
   private func deadline(of phase: Phase, on selection: NamedAtom) -> MonotonicTime? {
     switch phase {
-    case .unowned, .foreign, .claiming: return nil
+    case .unowned, .foreign, .overtaken, .claiming: return nil
     case .settling(let until, _): return until
     case .capturing(let capture): return deadline(of: capture)
     case .held(let holding):
@@ -177,7 +173,7 @@ public struct Bridge: Sendable {
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
-      case .unowned, .foreign, .claiming: break
+      case .unowned, .foreign, .overtaken, .claiming: break
       case .settling(_, let time):
         // Held with metadata only: Qt 6.4 text edits crash on pasting a selection without owner (product.md 5.7).
         effects += claim(
@@ -206,7 +202,8 @@ public struct Bridge: Sendable {
   public var isSettled: Bool {
     phases.values.allSatisfy { phase in
       switch phase {
-      case .unowned, .foreign, .held: true
+      // The event that overtook a claim came with the claim's outcome, so it is taken before anybody asks this.
+      case .unowned, .foreign, .overtaken, .held: true
       case .capturing(let capture): capture.isOverdue
       case .claiming, .settling: false
       }
@@ -226,7 +223,7 @@ public struct Bridge: Sendable {
     let kept = phases.values.reduce(0) { sum, phase in
       switch phase {
       case .held(let holding): sum + (holding.clip?.byteCount ?? 0)
-      case .claiming(let claim): sum + (claim.holding.clip?.byteCount ?? 0)
+      case .claiming(let claim), .overtaken(let claim): sum + (claim.holding.clip?.byteCount ?? 0)
       case .capturing(let capture): sum + capture.byteCount
       case .unowned, .foreign, .settling: sum
       }

@@ -75,7 +75,7 @@ extension Bridge {
       case .capturing(let capture):
         status.state = capture.isOverdue ? .foreign : .capturing
         status.source = capture.source
-      case .claiming: status.state = .capturing
+      case .claiming, .overtaken: status.state = .capturing
       case .held(let holding):
         guard let clip = holding.clip else {
           status.state = .empty

@@ -43,6 +43,7 @@ extension Bridge {
     let source = subject ?? .unknown
     noteLoss(of: phase, on: change.selection, at: now)
     var effects = abandonCapture(on: change.selection)
+    if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     let request = Request(action: .copy, source: source, selection: policyName(of: change.selection))
     if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
       return effects + denyCopy(change, source: source, decision)
@@ -58,6 +59,9 @@ extension Bridge {
 
   /// The owner let go: by request, which clears, or by its end, after which what arrived whole is still served.
   private mutating func ownerGone(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {
+    if case .overtaken(let claim) = phase, change.cause != .set {
+      return self.claim(claim.ofAbandonedSelection, on: change.selection)
+    }
     if case .capturing(var capture) = phase, change.cause != .set {
       // The owner's answers came before its end on the same wire, so what is still open will never come.
       let effects = abandonConversions(of: &capture, limit: nil)
@@ -68,6 +72,7 @@ extension Bridge {
       return effects + refuseSaves(capture.saves)
     }
     var effects = abandonCapture(on: change.selection)
+    if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     if change.cause == .set, let source = currentSource(of: phase) {
       effects.append(
         .audit(
@@ -86,7 +91,7 @@ extension Bridge {
   private func currentSource(of phase: Phase) -> Subject? {
     switch phase {
     case .held(let holding): return holding.clip?.source
-    case .claiming(let claim): return claim.holding.clip?.source
+    case .claiming(let claim), .overtaken(let claim): return claim.holding.clip?.source
     case .foreign(_, let source, _): return source
     case .capturing(let capture): return capture.source
     case .unowned, .settling: return nil

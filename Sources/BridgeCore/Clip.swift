@@ -82,9 +82,12 @@ enum Phase: Sendable {
   case unowned
   /// Left with its owner: it doesn't answer, is too large, or is a rival that insists.
   case foreign(owner: Window, source: Subject, isRival: Bool)
+  /// A change of owner came before our claim; its event says which. If the owner only ended, its content is ours to keep
+  /// and is claimed again; a newer copy or a clear goes first.
+  case overtaken(Claim)
   /// Its owner is being asked; then `claiming`, `foreign` or `settling`.
   case capturing(Capture)
-  /// Claimed, not yet confirmed; then `held`, or `foreign` until the newer owner's event comes.
+  /// Claimed, not yet confirmed; then `held`, or `overtaken` until the event of who was first comes.
   case claiming(Claim)
   /// Ours.
   case held(Holding)
@@ -114,5 +117,18 @@ struct Claim: Sendable {
     self.owner = owner
     self.saves = saves
     self.records = records
+  }
+
+  /// The same claim when the selection has no owner any more.
+  var ofAbandonedSelection: Claim { Claim(holding, expecting: .none, records: records) }
+
+  /// What is written down when somebody else was first: decided, and yet without effect.
+  var recordsWithoutEffect: [Effect] {
+    records.map { record in
+      var record = record
+      record.outcome = .left
+      record.notifies = false
+      return .audit(record)
+    }
   }
 }

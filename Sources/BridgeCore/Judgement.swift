@@ -121,12 +121,14 @@ extension Bridge {
     if contests[selection].map({ $0.print.agrees(with: print) }) != true {
       contests[selection] = Contest(print: print, source: clip.source, rounds: 0)
     }
+    contests[selection]?.isReaction = now < claimed.advanced(byMilliseconds: Self.reactionMilliseconds)
   }
 
   /// Whether `clip` is our own content offered by a rival once too often (product.md 5.9).
   mutating func isRivalry(_ clip: Clip, on selection: NamedAtom) -> Bool {
     guard let contest = contests[selection] else { return false }
-    guard !clip.source.isSameApp(as: contest.source),
+    // The source itself may copy the same again: a person presses the key twice. No person answers our claim at once.
+    guard contest.isReaction || !clip.source.isSameApp(as: contest.source),
       contest.print.agrees(with: Fingerprint(clip.entries.map(\.representation)))
     else {
       contests[selection] = nil
@@ -154,6 +156,8 @@ struct Contest: Sendable {
   /// Who made the clip, before any rival offered it.
   let source: Subject
   var rounds: Int
+  /// Whether the last loss came so soon after our claim that a program answered it.
+  var isReaction = false
 }
 
 /// Enough of a clip to recognise it, none of its content: lengths and keyed digests of the first 64 KiB, the key being

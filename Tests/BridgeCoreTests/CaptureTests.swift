@@ -169,10 +169,45 @@ private let text: [UInt8] = Array("content".utf8)
     var stage = Stage()
     stage.supersedesNextClaim = true
     stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes([49]))]))
-    #expect(stage.bridge.status.first?.state == .foreign)
     #expect(stage.audit.allSatisfy { $0.outcome != .kept })
     stage.copy(.init(0x50_0001, Apps.report, [("UTF8_STRING", .bytes([50]))]))
     #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == [50])
+  }
+
+  /// The owner ended between its last answer and our claim: what it gave is kept (K06).
+  @Test func ownerEndsBeforeTheClaim() {
+    var stage = Stage()
+    stage.supersedesNextClaim = true
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    stage.clear(.clientClosed)
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
+    #expect(stage.audit.contains { $0.outcome == .kept })
+
+    var cleared = Stage()
+    cleared.supersedesNextClaim = true
+    cleared.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    cleared.clear()
+    cleared.wait(milliseconds: 100)
+    #expect(cleared.paste("UTF8_STRING", by: Apps.browser) == nil, "a clear by request goes first")
+  }
+
+  /// A source that takes its own content back at once, again and again, is no better than a rival (K07).
+  @Test func sourceThatFightsBack() {
+    var stage = Stage()
+    var claims = 0
+    for _ in 0..<10 {
+      stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+      if stage.owner == Stage.daemon { claims += 1 } else { break }
+      stage.wait(milliseconds: 5)
+    }
+    #expect(claims == 4, "its copy, and three answers to our claims")
+    var patient = Stage()
+    for _ in 0..<10 {
+      patient.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+      patient.wait(milliseconds: 150)
+      #expect(patient.owner == Stage.daemon, "a person who presses the key again and again")
+    }
   }
 
   /// A clear by the source is final; after 100 ms of quiet the selection is held empty with the clear's time (K09 B085).

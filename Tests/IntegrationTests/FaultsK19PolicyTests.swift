@@ -31,7 +31,7 @@ extension IntegrationTests {
         #expect(line.line == 3)
         #expect(line.source?.windowClass == "A")
         #expect(line.destination?.windowClass == "B")
-        #expect(line.selection == "CLIPBOARD")
+        #expect(line.selection == "clipboard")
       }
     }
 

@@ -38,6 +38,8 @@ final class EffectRunner {
   private var managerSelection: ManagerSelection?
   private var clipboardManager: ManagerSelection?
 
+  /// Pairs of a MULTIPLE request that are written back, answered or not. Our choice: more than any program asks.
+  private static let pairsReadBack = 1_024
   /// How many events are taken in one ``drain()``: a flood must not keep the loop from its other sources. Our choice:
   /// some 30 ms of the dearest ones.
   private static let drainedEvents = 512
@@ -218,7 +220,7 @@ final class EffectRunner {
         selection: selection, display.claim(selection.atom, time: time, expecting: expected))
     case .reassert(let selection, let time): display.reassert(selection.atom, time: time)
     case .readPairs(let request):
-      return .pairsRead(request, display.readPairs(of: request, limit: limits.multiplePairs))
+      return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))
     case .store(let content):
       display.store(
         content.payload, chunk: content.chunk, type: content.type, format: content.format, in: content.property,
