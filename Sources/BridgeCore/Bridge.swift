@@ -13,6 +13,9 @@ public struct Bridge: Sendable {
   static let reactionMilliseconds = 100
   /// How often a rival is met for one clip (product.md 5.9).
   static let rivalryRounds = 3
+  /// How often the clip's own source is met, when it answers our claims with the same content. Our choice: as many as
+  /// stay below the 20 owner changes that users called a fight.
+  static let sourceRounds = 8
   /// One paste is up to 27 conversions (measured: Chromium), all within this time (our choice).
   static let pasteMilliseconds = 1_000
   /// Refusals are counted over this time (product.md 9, flood).

@@ -135,7 +135,8 @@ extension Bridge {
       return false
     }
     contests[selection]?.rounds += 1
-    return contest.rounds + 1 > Self.rivalryRounds
+    let bound = clip.source.isSameApp(as: contest.source) ? Self.sourceRounds : Self.rivalryRounds
+    return contest.rounds + 1 > bound
   }
 }
 

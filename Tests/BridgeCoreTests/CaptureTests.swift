@@ -201,7 +201,7 @@ private let text: [UInt8] = Array("content".utf8)
       if stage.owner == Stage.daemon { claims += 1 } else { break }
       stage.wait(milliseconds: 5)
     }
-    #expect(claims == 4, "its copy, and three answers to our claims")
+    #expect(claims == 9, "its copy, and eight answers to our claims")
     var patient = Stage()
     for _ in 0..<10 {
       patient.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))

@@ -51,6 +51,38 @@ import Testing
     #expect(third.ending == nil)
   }
 
+  /// X11 lets any client destroy any window; without ours nothing is heard or guarded, so it has to be noticed.
+  @Test func destroyedWindowIsNoticed() throws {
+    let first = try runner()
+    try first.start()
+    let owner = first.display.ownerWindow
+    peer.xcb.destroyWindow(owner.id)
+    peer.synchronize()
+    first.synchronize()
+    #expect(first.ending == .windowTaken(owner))
+  }
+
+  /// An owner that answers late, or twice, finds the window it was asked on, and its answer is taken for no other.
+  @Test func lateAnswersFindTheirWindow() throws {
+    let ours = try server.connect()
+    let (one, two) = (ConversionID(1), ConversionID(2))
+    let target = ours.atoms.intern("UTF8_STRING").atom
+    let other = ours.atoms.intern("text/html").atom
+    ours.convert(one, selection: clipboard.atom, target: target, time: .current)
+    let window = try #require(ours.requestors.window(of: one))
+    ours.endConversion(one, isReusable: false)
+    #expect(ours.requestors.conversion(on: window) == nil)
+    // The server itself answers for a selection without owner; that was the late answer.
+    ours.synchronize()
+    #expect(ours.nextSelectionEvent(isServed: { _ in true }) == nil)
+    ours.convert(two, selection: clipboard.atom, target: other, time: .current)
+    let second = try #require(ours.requestors.window(of: two))
+    #expect(second != window, "a retired window never serves again")
+    ours.synchronize()
+    #expect(
+      ours.nextSelectionEvent(isServed: { _ in true }) == .selection(.conversionAnswered(two, stored: false)))
+  }
+
   @Test func successorMakesUsStop() throws {
     let first = try runner()
     try first.start()

@@ -16,9 +16,10 @@ enum ExitStatus {
 final class Daemon {
   /// Bytes after which free memory is given back (our choice: below that, keeping it costs nothing worth the call).
   private static let trimBytes = 64 << 20
-  /// Rounds of the loop after which code that only a path's first time needs is let go, and again after twice as many each
-  /// time (our choice: the first is some ten copies and pastes).
+  /// Rounds of the loop after which code that only a path's first time needs is let go, first after some ten copies and
+  /// pastes, later at every so many rounds (our choice: 0.1 ms each time, spread over them).
   private static let firstWarmRounds = 64
+  private static let warmRounds = 512
   private var rounds = 0
 
   private let display: String
@@ -129,7 +130,7 @@ final class Daemon {
     auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
     rounds &+= 1
-    if rounds >= Self.firstWarmRounds, rounds & (rounds - 1) == 0 { Hardening.returnStartupCode() }
+    if rounds % Self.warmRounds == Self.firstWarmRounds { Hardening.returnStartupCode() }
     if session.isSettled && audit.takeBytesMoved(atLeast: Self.trimBytes) { Hardening.returnFreeMemory() }
   }
 
