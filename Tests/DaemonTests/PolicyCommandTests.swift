@@ -42,7 +42,7 @@ struct PolicyCommandTests {
     let report = try JSON(reading: result.output.trimmingCharacters(in: .newlines))
     let failed = try #require(report["failedExpectations"]?.elements.first)
     #expect(failed["kind"]?.text == "failed-expectation" && failed["line"]?.number == 3)
-    #expect(failed["message"]?.text == "expected `deny`, the policy decides `allow`, by no rule that says otherwise")
+    #expect(failed["message"]?.text == "expected `deny`, the policy decides `allow`, by nothing that says otherwise")
     #expect(failed["hint"] == .null)
     #expect(run("policy", "check", path).complaint.hasPrefix(path + ":3:5: expected `deny`, the policy decides"))
   }

@@ -16,11 +16,18 @@ extension IntegrationTests {
         let line = try #require(try scene.bridge.audit().last { $0.action == "copy" }, "a record of the copy")
         #expect(line.source?.windowClass == named(kind))
         #expect(line.source?.executable == kind.executable)
-        #expect(line.source?.pid == program.pid.map(Int.init))
+        // xclip and xsel fork, and end as soon as they have lost the selection: that their pid is the living child's is
+        // asked in HolderTests, and `clients` can't show them any more.
+        let hasEnded = kind == .xclip || kind == .xsel
+        if hasEnded {
+          #expect(line.source?.pid != nil)
+        } else {
+          #expect(line.source?.pid == program.pid.map(Int.init))
+        }
         #expect(line.bytes >= Sample.ascii.bytes.count)
         #expect(line.targets.contains("UTF8_STRING"))
         let clients = String(describing: try scene.bridge.json("clients"))
-        #expect(clients.contains(kind.executable), "\(clients.prefix(600))")
+        if !hasEnded { #expect(clients.contains(kind.executable), "\(clients.prefix(600))") }
         if let name = named(kind) { #expect(clients.contains(name)) }
       }
     }

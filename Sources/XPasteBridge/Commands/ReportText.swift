@@ -99,12 +99,12 @@ enum StatusText {
     let place = "\(field(reason["file"])):\(field(reason["line"])):\(field(reason["column"]))"
     switch reason["kind"]?.text {
     case "rule": return "rule `\(field(reason["rule"]))` at \(place)"
-    case "file-default": return "default at \(place)"
-    case "built-in-default": return "no rule says otherwise"
-    case "same-app": return "same app"
+    case "file-default": return "the default at \(place)"
+    case "built-in-default": return "nothing that says otherwise"
+    case "same-app": return "an app's right to its own clip"
     case "outside-audience":
-      return "the clip is private, copied under \(reason["copied"].map { self.reason($0) } ?? "-")"
-    case "locked": return "the policy files have errors"
+      return "the clip's audience, set by \(reason["copied"].map { self.reason($0) } ?? "-")"
+    case "locked": return "the lock, since the policy files have errors"
     default: return "-"
     }
   }

@@ -96,9 +96,19 @@ final class Bridge {
 
   /// Replaces the policy file by rename, as editors do, and has it loaded.
   func replacePolicy(_ policy: String) throws {
+    let before = try policyLoads()
     try policy.write(toFile: policyPath, atomically: true, encoding: .utf8)
     child.signal(SIGHUP)
+    // A reload waits until the files have settled.
+    guard try waitUntil(within: 5, { try policyLoads() > before }) else {
+      throw HarnessError("xpastebridge", expected: "a reload within 5 s", found: "none")
+    }
     try sync()
+  }
+
+  private func policyLoads() throws -> Int {
+    let status = try json("status") as? [String: Any]
+    return (status?["policy"] as? [String: Any])?["loads"] as? Int ?? 0
   }
 
   /// Proves that it still answers and ends as it should.
