@@ -133,8 +133,8 @@ public struct Bridge: Sendable {
               clip.kind, on: selection, source: clip.source, decision: refusal.decision, outcome: .dropped,
               targets: refusal.targets, bytes: refusal.bytes)))
       }
-      let contents: Contents = judged.clip.entries.isEmpty ? .nothing(.denied) : .clip(judged.clip)
-      phases[selection] = .held(Holding(time: holding.time, contents: contents))
+      let kept = judged.clip.entries.isEmpty ? nil : judged.clip
+      phases[selection] = .held(Holding(time: holding.time, clip: kept))
       effects.append(.reassert(selection: selection, time: holding.time))
     }
     return effects
@@ -180,7 +180,7 @@ public struct Bridge: Sendable {
       case .settling(_, let time):
         // Held with metadata only: Qt 6.4 text edits crash on pasting a selection without owner (product.md 5.7).
         effects += claim(
-          Claim(Holding(time: time, contents: .nothing(.cleared)), expecting: .none), on: selection)
+          Claim(Holding(time: time, clip: nil), expecting: .none), on: selection)
       case .capturing(let capture): effects += captureOverdue(capture, on: selection, at: now)
       case .held(let holding): effects += expire(holding, on: selection)
       }
@@ -190,7 +190,7 @@ public struct Bridge: Sendable {
 
   private mutating func expire(_ holding: Holding, on selection: NamedAtom) -> [Effect] {
     guard let clip = holding.clip, let first = clip.entries.first else { return [] }
-    phases[selection] = .held(Holding(time: holding.time, contents: .nothing(.expired)))
+    phases[selection] = .held(Holding(time: holding.time, clip: nil))
     usedUp[selection] = nil
     recorded[selection] = [:]
     let record = record(

@@ -20,8 +20,6 @@ struct Capture: Sendable {
   var received: [Representation] = []
   /// Targets that gave nothing, with the limit that was to blame, if one was.
   var failed: [(target: Target, limit: AuditRecord.Limit?)] = []
-  /// The owner doesn't answer TARGETS with a list; plain text is asked for by its common names.
-  var isGuessing = false
   /// Hand-overs to answer when the capture is over.
   var saves: [SaveRequest] = []
 
@@ -101,7 +99,7 @@ extension Bridge {
   private mutating func denyCopy(
     _ change: OwnerChange, source: Subject, _ decision: Decision
   ) -> [Effect] {
-    let holding = Holding(time: change.selectionTime, contents: .nothing(.denied))
+    let holding = Holding(time: change.selectionTime, clip: nil)
     let record = record(.copy, on: change.selection, source: source, decision: decision, outcome: .emptied)
     return claim(Claim(holding, expecting: change.owner, records: [record]), on: change.selection)
   }
@@ -199,12 +197,11 @@ extension Bridge {
     } else {
       // An owner that refuses TARGETS breaks ICCCM 2.6.2, yet some old ones hand out text when asked for it.
       list = TargetList(listed: guessedTargets, limit: policy.limits.targets)
-      capture.isGuessing = true
     }
     capture.list = list
     guard !list.wanted.isEmpty else {
       // An empty copy clears for good (product.md 5.7).
-      let holding = Holding(time: capture.selectionTime, contents: .nothing(.cleared))
+      let holding = Holding(time: capture.selectionTime, clip: nil)
       return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
     }
     let ids = list.wanted.map { _ in nextConversion() }
@@ -233,7 +230,7 @@ extension Bridge {
     let judged = judge(capture, on: selection)
     let records = copyRecords(of: judged, capture, limit: limit, on: selection)
     guard let kept = judged.clip.entries.first else {
-      let holding = Holding(time: capture.selectionTime, contents: .nothing(.denied))
+      let holding = Holding(time: capture.selectionTime, clip: nil)
       return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
     }
     if isRivalry(judged.clip, on: selection) {
@@ -245,7 +242,7 @@ extension Bridge {
             limit: .rival)))
       return effects + refuseSaves(capture.saves)
     }
-    let holding = Holding(time: capture.selectionTime, contents: .clip(judged.clip))
+    let holding = Holding(time: capture.selectionTime, clip: judged.clip)
     return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
   }
 
@@ -281,7 +278,7 @@ extension Bridge {
       kind: capture.kind, selection: policyName(of: selection), source: capture.source,
       targets: capture.failed.map(\.target.name), verdict: .deny, reason: reason, outcome: .emptied, limit: limit,
       notifies: true, isAlwaysWritten: true)
-    let holding = Holding(time: capture.selectionTime, contents: .nothing(.denied))
+    let holding = Holding(time: capture.selectionTime, clip: nil)
     return claim(Claim(holding, expecting: capture.owner, saves: capture.saves, records: [record]), on: selection)
   }
 

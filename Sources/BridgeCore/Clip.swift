@@ -47,33 +47,12 @@ struct Clip: Sendable {
   }
 }
 
-/// Why a selection is held without content.
-enum Emptiness: Sendable {
-  /// The source cleared it, took it with nothing to offer, or ended before its content was read.
-  case cleared
-  /// The copy was denied.
-  case denied
-  /// The clip was dropped: its time ran out, or its one paste was done.
-  case expired
-}
-
-/// What a selection is held with.
-enum Contents: Sendable {
-  case clip(Clip)
-  case nothing(Emptiness)
-}
-
 /// A selection of ours.
 struct Holding: Sendable {
   /// The time of our claim, which is the source's own.
   let time: ServerTime
-  let contents: Contents
-
-  /// The clip, if it is held with one.
-  var clip: Clip? {
-    if case .clip(let clip) = contents { return clip }
-    return nil
-  }
+  /// What it is held with; `nil` when it is held empty: cleared, denied or expired.
+  let clip: Clip?
 }
 
 /// How one selection stands.

@@ -14,10 +14,6 @@ public struct KnownAtoms: Hashable, Sendable {
   public var multiple: NamedAtom
   /// SAVE_TARGETS
   public var saveTargets: NamedAtom
-  /// ATOM_PAIR
-  public var atomPair: NamedAtom
-  /// INCR
-  public var incremental: NamedAtom
   /// UTF8_STRING
   public var utf8String: NamedAtom
   /// STRING
@@ -31,8 +27,6 @@ public struct KnownAtoms: Hashable, Sendable {
     timestamp = intern("TIMESTAMP")
     multiple = intern("MULTIPLE")
     saveTargets = intern("SAVE_TARGETS")
-    atomPair = intern("ATOM_PAIR")
-    incremental = intern("INCR")
     utf8String = intern("UTF8_STRING")
     string = intern("STRING")
   }

@@ -130,7 +130,7 @@ extension Bridge {
         record(
           .paste, on: selection, source: clip.source, destination: subject, decision: decision,
           outcome: text == nil ? .refused : .replaced, targets: [target.name]),
-        on: selection, target: nil)
+        on: selection)
       effects += countRefusal(by: client, on: selection, subject, decision, at: now)
       if let text { return (.metadata(text), effects) }
       return (.refusal, effects)
@@ -164,7 +164,7 @@ extension Bridge {
     let record = record(
       .list, on: selection, source: clip.source, destination: subject, decision: refusal, outcome: .refused,
       targets: refused)
-    return (.metadata(.targets(targets)), recordOnce(record, on: selection, target: nil))
+    return (.metadata(.targets(targets)), recordOnce(record, on: selection))
   }
 
   private func access(

@@ -80,7 +80,7 @@ extension Bridge {
       targets: target.map { [$0.name] } ?? [], verdict: decision?.verdict ?? .allow,
       reason: decision?.reason ?? .builtInDefault, outcome: .refused, limit: limit, notifies: true,
       isAlwaysWritten: true)
-    return recordOnce(record, on: selection, target: nil)
+    return recordOnce(record, on: selection)
   }
 
   /// The requestor took what lay in the property: the next chunk follows, or the end.
@@ -162,10 +162,10 @@ extension Bridge {
   }
 
   /// Writes a record unless its like was written for this clip and subject.
-  mutating func recordOnce(_ record: AuditRecord, on selection: NamedAtom, target: Target?) -> [Effect] {
+  mutating func recordOnce(_ record: AuditRecord, on selection: NamedAtom) -> [Effect] {
     let key = VerdictKey(
       subject: record.destination ?? .unknown, kind: record.kind, outcome: record.outcome, limit: record.limit,
-      target: target)
+      target: nil)
     // Refusals are written down once per clip and subject, whenever they come: the time is of no use.
     let isNew = recorded[selection, default: [:]].updateValue(MonotonicTime(nanoseconds: 0), forKey: key) == nil
     return isNew ? [.audit(record)] : []
