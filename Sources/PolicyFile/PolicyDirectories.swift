@@ -27,7 +27,7 @@ public struct PolicyDirectories: Hashable, Sendable {
     user = configuration.map { $0 + "/xpastebridge/policy.d" }
   }
 
-  /// Only what is named: each a file, whatever its name, or a folder. Replaces all other folders.
+  /// Only what is named: each a file, whatever its name, or a folder with policy files in it. Replaces all other folders.
   public init(explicit: [String]) { self.explicit = explicit }
 
   /// The folders given, `nil` for none.
@@ -111,7 +111,12 @@ public struct PolicyFiles: Hashable, Sendable {
 
   fileprivate mutating func explicit(_ path: String) -> [SourceFile] {
     guard SystemCalls.isDirectory(path) else { return file(path).map { [$0] } ?? [] }
-    return names(in: path).compactMap { file("\(path)/\($0)") }
+    let found = names(in: path)
+    // Who names a folder wants a policy from it: without files everything would be allowed.
+    if found.isEmpty, errors.last?.position.file != path {
+      report(.unreadable, path, "expected a folder with policy files (*.yaml, *.json), found none")
+    }
+    return found.compactMap { file("\(path)/\($0)") }
   }
 
   fileprivate mutating func standardInput() -> SourceFile? {

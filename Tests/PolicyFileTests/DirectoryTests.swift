@@ -130,6 +130,15 @@ import Testing
     #expect(found.errors.map(\.kind) == [.unreadable])
   }
 
+  @Test func aNamedFolderWithoutPolicyFilesIsAnError() throws {
+    try write("folder/README.txt", "not a policy")
+    guard case .failure(let found) = PolicyDirectories(explicit: [root + "/folder"]).load().result else {
+      Issue.record("a folder that was asked for may be without files, which allows everything")
+      return
+    }
+    #expect(found.errors.map(\.kind) == [.unreadable])
+  }
+
   @Test func tooLargeAFile() throws {
     try write("etc/10.yaml", String(repeating: "#", count: DocumentLimits.bytes + 10))
     guard case .failure(let found) = directories.load().result else {
