@@ -45,6 +45,18 @@ public nonisolated struct IdentityAnswer: Hashable, Sendable {
   public var topLevels: TopLevels?
 }
 
+/// An ``IdentityQuestion`` on its way.
+public nonisolated struct AskedIdentity: Sendable {
+  /// What was asked.
+  public let question: IdentityQuestion
+  let process: Serial
+  let ownClass: Serial
+  let classes: [Serial]
+  let processes: [Serial]
+  let active: Serial
+  let topLevels: (tree: Serial, managed: Serial)?
+}
+
 extension Display {
   /// Windows looked at in one step of a search: a client may have thousands, and nobody may stall the daemon with them.
   /// Our choice: some 2 ms.
@@ -55,23 +67,33 @@ extension Display {
   private static let searchDepth = 3
 
   /// Asks everything in `question` in one round trip.
-  public func answer(_ question: IdentityQuestion) -> IdentityAnswer {
-    let process = xcb.resQueryLocalPID(of: question.window.id)
-    let ownClass = askClass(of: question.window)
-    let classes = question.classesOf.map { ($0, askClass(of: $0)) }
-    let processes = question.processesOf.map { ($0, xcb.resQueryLocalPID(of: $0.id)) }
-    let active = askWords(ofRootProperty: "_NET_ACTIVE_WINDOW", limit: 1)
-    let topLevels = question.wantsTopLevels ? askTopLevels() : nil
+  public func answer(_ question: IdentityQuestion) -> IdentityAnswer { take(ask(question)) }
 
+  /// Asks everything in `question`; the answer is there for ``take(_:)`` a round trip later. Several that are asked before
+  /// the first is taken share that round trip.
+  public func ask(_ question: IdentityQuestion) -> AskedIdentity {
+    AskedIdentity(
+      question: question, process: xcb.resQueryLocalPID(of: question.window.id),
+      ownClass: askClass(of: question.window), classes: question.classesOf.map { askClass(of: $0) },
+      processes: question.processesOf.map { xcb.resQueryLocalPID(of: $0.id) },
+      active: askWords(ofRootProperty: "_NET_ACTIVE_WINDOW", limit: 1),
+      topLevels: question.wantsTopLevels ? askTopLevels() : nil)
+  }
+
+  /// The answer to what was asked. Each must be taken exactly once.
+  public func take(_ asked: AskedIdentity) -> IdentityAnswer {
+    let question = asked.question
     var answer = IdentityAnswer()
-    answer.processID = takeProcessIDs(process).first?.processID
-    let own = takeClass(ownClass)
+    answer.processID = takeProcessIDs(asked.process).first?.processID
+    let own = takeClass(asked.ownClass)
     answer.windowExists = own.exists
     answer.classes[question.window] = own.pair
-    for (window, serial) in classes { answer.classes[window] = takeClass(serial).pair }
-    for (window, serial) in processes { answer.processIDs[window] = takeProcessIDs(serial).first?.processID }
-    answer.activeWindow = Window(PropertyReader.words(xcb.reply(to: active)).first ?? 0)
-    answer.topLevels = topLevels.map(takeTopLevels)
+    for (window, serial) in zip(question.classesOf, asked.classes) { answer.classes[window] = takeClass(serial).pair }
+    for (window, serial) in zip(question.processesOf, asked.processes) {
+      answer.processIDs[window] = takeProcessIDs(serial).first?.processID
+    }
+    answer.activeWindow = Window(PropertyReader.words(xcb.reply(to: asked.active)).first ?? 0)
+    answer.topLevels = asked.topLevels.map(takeTopLevels)
     return answer
   }
 

@@ -37,6 +37,8 @@ import Selection
   private let hasSync: Bool
   private var waiting: [(event: DisplayEvent, serial: Serial)] = []
   private var takenCount = 0
+  /// Events taken since the connection began.
+  public private(set) var takenEventCount: UInt64 = 0
   private var isClosed = false
 
   /// Connects to the display `name`, or the one in `DISPLAY`.
@@ -167,6 +169,7 @@ import Selection
       }
       let (event, serial) = waiting[takenCount]
       takenCount += 1
+      takenEventCount += 1
       if takenCount > 4_096 {
         waiting.removeFirst(takenCount)
         takenCount = 0
@@ -189,6 +192,18 @@ import Selection
   func isWaiting(_ matches: (DisplayEvent) -> Bool) -> Bool {
     collect(queuedOnly: true)
     return waiting[takenCount...].contains { matches($0.event) }
+  }
+
+  /// The requestors of the selection requests that have come and are taken next, one for each event, before any other
+  /// kind of event; at most `limit`. Looks only at what is read already.
+  public func waitingRequestors(atMost limit: Int) -> [Window] {
+    collect(queuedOnly: true)
+    var requestors: [Window] = []
+    for (event, _) in waiting[takenCount...].prefix(limit) {
+      guard case .selectionRequest(_, let requestor, _, _, _, _) = event else { break }
+      requestors.append(requestor)
+    }
+    return requestors
   }
 
   /// Takes the first event that `matches` out of the queue, whatever stands before it; `nil` when none comes until

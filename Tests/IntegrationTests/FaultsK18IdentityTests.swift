@@ -119,5 +119,27 @@ extension IntegrationTests {
         #expect(try next.text() == "s")
       }
     }
+
+    @Test("requests that wait side by side are each answered for their own client")
+    func waitingTogether() throws {
+      try Scene.run(policy: Self.denyingPaste(to: "Denied")) { scene in
+        _ = try scene.copied("target UTF8_STRING text:s")
+        let denied = try scene.desktop.requestor("class denied Denied")
+        // Met before, so that both are remembered, and once more with the requests of all of them waiting at once.
+        for _ in 0..<2 {
+          scene.bridge.child.signal(SIGSTOP)
+          for _ in 0..<10 {
+            try scene.paster.tell("many 3 UTF8_STRING from=fresh wait=no")
+            try denied.tell("many 3 UTF8_STRING from=fresh wait=no")
+          }
+          try denied.tell("sync")
+          scene.bridge.child.signal(SIGCONT)
+          for _ in 0..<10 {
+            #expect(try scene.paster.wait("summary").number("answered") == 3)
+            #expect(try denied.wait("summary").number("refused") == 3)
+          }
+        }
+      }
+    }
   }
 }

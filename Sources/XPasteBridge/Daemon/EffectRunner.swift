@@ -143,6 +143,7 @@ final class EffectRunner {
   func drain() {
     guard !isLost else { return }
     for _ in 0..<Self.drainedEvents {
+      resolver.askAhead()
       guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
       else { break }
       take(event)

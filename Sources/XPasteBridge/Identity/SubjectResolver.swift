@@ -12,12 +12,19 @@ import X11
 final class SubjectResolver {
   /// Clients remembered, each with one open descriptor. Our choice: more than take part in selections in a session.
   private static let capacity = 64
+  /// Requests whose requestors are asked about together. Our choice: few enough that the last is decided within some
+  /// milliseconds of the answer.
+  private static let askedAhead = 16
 
   private let display: Display
   /// Finds processes for clients met for the first time.
   let holderSearch: HolderSearch
   private var memories: [UInt32: ClientMemory] = [:]
   private var useCount: UInt64 = 0
+  /// What was asked about the requestors of requests that wait; it counts for those requests alone.
+  private var ahead: [Window: Ahead] = [:]
+  /// The count of events taken at which all those requests have been dealt with.
+  private var aheadEnd: UInt64 = 0
   /// Searches made because no memory answered, for tests and measurements.
   private(set) var searchCount = 0
 
@@ -31,10 +38,8 @@ final class SubjectResolver {
     let base = display.resourceBase(of: window)
     // Base 0 is the server itself: the root window is nobody's.
     guard window != .none, base != 0 else { return .unknown }
-    var question = IdentityQuestion(window)
     let memory = memories[base]
-    if let memory { extend(&question, by: memory) }
-    let answer = display.answer(question)
+    let answer = answer(question(about: window, knowing: memory))
     if let memory, answer.processID == memory.holder.namedID, holderSearch.isCurrent(memory.holder) {
       if let subject = recall(memory, base: base, window: window, answer: answer) { return subject }
       return search(window, answer: answer, holder: memory.holder)
@@ -79,7 +84,52 @@ final class SubjectResolver {
     }
   }
 
+  // MARK: Several at once
+
+  private enum Ahead {
+    case asked(AskedIdentity)
+    case answered(IdentityQuestion, IdentityAnswer)
+  }
+
+  /// Asks about all whose requests wait to be taken, so that they share a round trip. Call it before each event is taken.
+  ///
+  /// Every decision still rests on what the server said after the request had come.
+  func askAhead() {
+    guard display.takenEventCount >= aheadEnd else { return }
+    // An answer that nobody wanted is taken nevertheless: the connection would keep it.
+    for case .asked(let asked) in ahead.values { _ = display.take(asked) }
+    ahead = [:]
+    let requestors = display.waitingRequestors(atMost: Self.askedAhead)
+    guard requestors.count > 1 else { return }
+    aheadEnd = display.takenEventCount + UInt64(requestors.count)
+    for window in Set(requestors) {
+      let memory = memories[display.resourceBase(of: window)]
+      ahead[window] = .asked(display.ask(question(about: window, knowing: memory)))
+    }
+  }
+
+  private func answer(_ question: IdentityQuestion) -> IdentityAnswer {
+    // Past its requests an answer is stale.
+    guard display.takenEventCount <= aheadEnd, let known = ahead[question.window] else {
+      return display.answer(question)
+    }
+    let answer: (to: IdentityQuestion, IdentityAnswer) =
+      switch known {
+      case .asked(let asked): (asked.question, display.take(asked))
+      case .answered(let earlier, let answer): (earlier, answer)
+      }
+    ahead[question.window] = .answered(answer.to, answer.1)
+    // What is remembered of the client may have changed since.
+    return answer.to == question ? answer.1 : display.answer(question)
+  }
+
   // MARK: The short way
+
+  private func question(about window: Window, knowing memory: ClientMemory?) -> IdentityQuestion {
+    var question = IdentityQuestion(window)
+    if let memory { extend(&question, by: memory) }
+    return question
+  }
 
   private func extend(_ question: inout IdentityQuestion, by memory: ClientMemory) {
     if let ancestor = memory.ancestors[question.window], ancestor != .none, ancestor != question.window {
