@@ -238,7 +238,7 @@ struct Stage: CustomTestStringConvertible {
       watched.remove(window)
       return []
     case .retain(let selection, let held):
-      precondition(selection == atoms.clipboard && held?.selection ?? selection == selection)
+      precondition(selection == atoms.clipboard, "no other selection is ours in these scenes")
       retained = held
       retentions += 1
       return []

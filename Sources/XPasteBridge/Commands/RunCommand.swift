@@ -23,7 +23,9 @@ enum RunCommand {
       let daemon = try start(invocation, display, continuity)
       return try daemon?.run() ?? ExitStatus.failed
     } catch {
-      return Console.failed("can't run on display `\(Label.plain(display))`: \(error)")
+      let status = Console.failed("can't run on display `\(Label.plain(display))`: \(error)")
+      ServiceNotice.holdUp("\(error)")
+      return status
     }
   }
 

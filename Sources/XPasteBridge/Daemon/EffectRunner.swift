@@ -261,6 +261,7 @@ final class EffectRunner {
     case .readAnswer(let conversion, let limit):
       return .answerRead(conversion, display.readAnswer(conversion, limit: limit))
     case .endConversion(let conversion, let isReusable):
+      isRinseDue = true
       display.endConversion(conversion, isReusable: isReusable)
     case .claim(let selection, let time, let expected):
       isRinseDue = true
@@ -280,7 +281,9 @@ final class EffectRunner {
     case .notify(let request, let property): display.notify(request, property: property)
     case .watch(let window): display.watch(window)
     case .unwatch(let window): display.unwatch(window)
-    case .retain(let selection, let held): options.continuity?.retain(selection, held)
+    case .retain(let selection, let held):
+      isRinseDue = true
+      options.continuity?.retain(selection, held)
     case .audit(let record): onAudit(record)
     }
     return nil

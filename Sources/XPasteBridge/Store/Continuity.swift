@@ -62,11 +62,8 @@ final class Continuity {
       say("content doesn't survive a crash: no service manager keeps it", .information)
       return []
     }
-    let before = inheritedLedger.flatMap { LedgerMemory($0) }
-    inheritedLedger = nil
-    let contents = before.flatMap { try? $0.contents() }
+    let contents = readLedger()
     if contents?.isRestoring == true { dropInherited("the run before ended while it took that up") }
-    ledger = before
     guard let contents, contents.server == place.server, contents.boot == place.boot else { return [] }
     if contents.transfers > 0 {
       say("\(contents.transfers) incremental transfers of the run before were cut off", .notice)
@@ -76,6 +73,20 @@ final class Continuity {
     return contents.waiting.map {
       RequestFields(
         requestor: $0.requestor, selection: $0.selection, target: $0.target, property: $0.property, time: $0.time)
+    }
+  }
+
+  /// Maps the ledger of the run before, whatever is in it: its memory serves again.
+  private func readLedger() -> RequestLedger? {
+    guard let descriptor = inheritedLedger else { return nil }
+    inheritedLedger = nil
+    ledger = LedgerMemory(descriptor)
+    do throws(StoreError) {
+      guard let ledger else { throw .foreign }
+      return try ledger.contents()
+    } catch {
+      say("the ledger of requests of the run before is dropped: \(error)", .warning)
+      return nil
     }
   }
 
