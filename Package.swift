@@ -47,7 +47,8 @@ let package = Package(
       name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
     .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
     .testTarget(
-      name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "Policy", "Selection"], swiftSettings: shell),
+      name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "ClipStore", "Policy", "Selection", "X11"],
+      swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
   ]
 )

@@ -56,7 +56,7 @@ extension IntegrationTests {
         }
         owner.quit()
         try scene.expectNextCopy()
-        #expect(try MemoryScan(of: pid).holders(of: Data(token.utf8)).isEmpty == true, "wiped when freed")
+        #expect(try MemoryScan(of: pid).holders(of: Data(token.utf8)).isEmpty, "wiped when freed")
         #expect(!scene.desktop.log("xpastebridge").contains(token))
       }
     }

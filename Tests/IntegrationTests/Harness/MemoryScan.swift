@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads all memory of another process, as a core dump would have it and more. Needs root, since the daemon forbids being
 /// inspected.
-struct MemoryScan {
+final class MemoryScan {
   /// One mapping, with the kernel's flags (`VmFlags` in proc(5)).
   struct Mapping: CustomStringConvertible {
     var range: Range<Int>
@@ -15,11 +15,11 @@ struct MemoryScan {
   }
 
   private let mappings: [Mapping]
-  private let memory: FileHandle
+  private let memory: Int32
 
   init(of pid: Int32) throws {
     var mappings: [Mapping] = []
-    for line in try String(contentsOfFile: "/proc/\(pid)/smaps", encoding: .utf8).split(separator: "\n") {
+    for line in try Self.lines(of: "/proc/\(pid)/smaps") {
       let words = line.split(separator: " ", omittingEmptySubsequences: true)
       if words[0] == "VmFlags:" {
         mappings[mappings.count - 1].flags = Set(words.dropFirst())
@@ -31,17 +31,35 @@ struct MemoryScan {
       }
     }
     self.mappings = mappings
-    memory = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/\(pid)/mem"))
+    memory = open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
+    guard memory >= 0 else {
+      throw HarnessError("/proc/\(pid)/mem", expected: "to be readable", found: String(cString: strerror(errno)))
+    }
+  }
+
+  deinit { close(memory) }
+
+  /// Foundation reads the first 4 KiB alone of a file that says its size is 0.
+  private static func lines(of path: String) throws -> [Substring] {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 64 << 10)
+    while case let count = read(file, &part, part.count), count > 0 { bytes += part.prefix(count) }
+    guard !bytes.isEmpty else {
+      throw HarnessError(path, expected: "to be readable", found: String(cString: strerror(errno)))
+    }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
   }
 
   /// The mappings in which `bytes` stand.
-  func holders(of bytes: Data) throws -> [Mapping] {
-    try mappings.filter { mapping in
+  func holders(of bytes: Data) -> [Mapping] {
+    mappings.filter { mapping in
       guard mapping.flags.contains("rd") else { return false }
-      try memory.seek(toOffset: UInt64(mapping.range.lowerBound))
+      var found = Data(count: mapping.range.count)
       // What can't be read, such as the kernel's pages, is no memory of ours.
-      guard let found = try? memory.read(upToCount: mapping.range.count) else { return false }
-      return found.range(of: bytes) != nil
+      let count = found.withUnsafeMutableBytes { pread(memory, $0.baseAddress, $0.count, mapping.range.lowerBound) }
+      return count > 0 && found.prefix(count).range(of: bytes) != nil
     }
   }
 }
