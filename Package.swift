@@ -20,13 +20,17 @@ let package = Package(
     .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     .target(name: "Policy", swiftSettings: pure),
-    .target(name: "Selection", swiftSettings: pure),
+    .target(name: "GuardedMemory", swiftSettings: strict),
+    .target(name: "Selection", dependencies: ["GuardedMemory"], swiftSettings: pure),
+    .target(name: "ClipStore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "BridgeCore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "PolicyFile", dependencies: ["CYaml", "Policy"], swiftSettings: strict),
-    .target(name: "X11", dependencies: ["CX11", "Selection"], swiftSettings: shell),
+    .target(name: "X11", dependencies: ["CX11", "GuardedMemory", "Selection"], swiftSettings: shell),
     .executableTarget(
       name: "XPasteBridge",
-      dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection", "X11", "CX11", "CSystemd"],
+      dependencies: [
+        "BridgeCore", "ClipStore", "GuardedMemory", "Policy", "PolicyFile", "Selection", "X11", "CX11", "CSystemd",
+      ],
       swiftSettings: shell,
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
 
@@ -37,12 +41,14 @@ let package = Package(
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(
       name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
-    .testTarget(name: "SelectionTests", dependencies: ["Selection"], swiftSettings: strict),
+    .testTarget(name: "SelectionTests", dependencies: ["GuardedMemory", "Selection"], swiftSettings: strict),
+    .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(
       name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
     .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
     .testTarget(
-      name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "Policy", "Selection"], swiftSettings: shell),
+      name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "ClipStore", "Policy", "Selection", "X11"],
+      swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
   ]
 )

@@ -47,6 +47,8 @@ public struct Bridge: Sendable {
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
   var contests: [NamedAtom: Contest] = [:]
   var floods: [UInt32: Flood] = [:]
+  /// What was last said of each selection by `.retain`.
+  var retained: [NamedAtom: RetainMark] = [:]
 
   /// A core with nothing on its selections.
   ///
@@ -70,6 +72,14 @@ public struct Bridge: Sendable {
   ///   - now: the monotonic time.
   /// - Returns: what has to be done, in order.
   public mutating func handle(
+    _ event: SelectionEvent, from subject: Subject?, at now: MonotonicTime
+  ) -> [Effect] {
+    // What follows from the event comes first: keeping a clip beyond our own end is never urgent.
+    let effects = take(event, from: subject, at: now)
+    return effects + retentions()
+  }
+
+  private mutating func take(
     _ event: SelectionEvent, from subject: Subject?, at now: MonotonicTime
   ) -> [Effect] {
     switch event {
@@ -109,6 +119,11 @@ public struct Bridge: Sendable {
       claimedAt[selection] = now
       let hasClip = claim.holding.clip != nil
       return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
+    case .superseded where claim.isRestored:
+      // Somebody has copied or cleared since we last held it, and the server remembers. If they own it now, their event
+      // comes or they are adopted; what we had is over either way.
+      phases[selection] = .unowned
+      return []
     case .superseded:
       phases[selection] = .overtaken(claim)
       return refuseSaves(claim.saves)
@@ -137,7 +152,7 @@ public struct Bridge: Sendable {
       phases[selection] = .held(Holding(time: holding.time, clip: kept))
       effects.append(.reassert(selection: selection, time: holding.time))
     }
-    return effects
+    return effects + retentions()
   }
 
   // MARK: time
@@ -213,8 +228,11 @@ public struct Bridge: Sendable {
     }
   }
 
+  /// Incremental transfers that are going out.
+  public var transferCount: Int { transfers.count }
+
   /// The name by which policies call a selection.
-  func policyName(of selection: NamedAtom) -> String {
+  public func policyName(of selection: NamedAtom) -> String {
     selection == atoms.clipboard ? "clipboard" : selection.name
   }
 

@@ -90,8 +90,14 @@ struct Claim: Sendable {
   let saves: [SaveRequest]
   /// What is written down when it is ours: no copy is called kept before.
   let records: [AuditRecord]
+  /// Whether it takes up what the process before this one held.
+  let isRestored: Bool
 
-  init(_ holding: Holding, expecting owner: Window, saves: [SaveRequest] = [], records: [AuditRecord] = []) {
+  init(
+    _ holding: Holding, expecting owner: Window, saves: [SaveRequest] = [], records: [AuditRecord] = [],
+    isRestored: Bool = false
+  ) {
+    self.isRestored = isRestored
     self.holding = holding
     self.owner = owner
     self.saves = saves

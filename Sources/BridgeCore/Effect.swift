@@ -73,6 +73,8 @@ public enum Effect: Hashable, Sendable {
   case watch(Window)
   /// No longer report them.
   case unwatch(Window)
+  /// This is what `selection` is held with from now on; `nil` when there is nothing that may outlive the process.
+  case retain(selection: NamedAtom, HeldClip?)
   /// Write an audit record.
   case audit(AuditRecord)
 }

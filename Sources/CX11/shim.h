@@ -1,6 +1,7 @@
 /* Every X header in one module, so that their types are one set for all importers. */
 #ifndef XPB_CX11_SHIM_H
 #define XPB_CX11_SHIM_H
+#include <malloc.h>
 #include <X11/Xlib.h>
 #include <X11/Xatom.h>
 #include <X11/Xutil.h>

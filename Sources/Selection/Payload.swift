@@ -1,3 +1,5 @@
+import GuardedMemory
+
 /// Content: bytes that never print and are wiped when freed.
 ///
 /// The bytes lie in segments of ``segmentBytes``, which is also the size of a chunk we send (product.md 5.6), so that a
@@ -18,6 +20,14 @@ public struct Payload: Sendable {
   /// A copy of `bytes`.
   public init(_ bytes: some Collection<UInt8>) {
     unsafe Array(bytes).withUnsafeBytes { unsafe append($0) }
+  }
+
+  /// The bytes at `range` of `pages`, where they stay.
+  public init(_ range: Range<Int>, of pages: GuardedPages) {
+    count = range.count
+    for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.segmentBytes) {
+      segments.append(Segment(start..<min(start + Self.segmentBytes, range.upperBound), of: pages))
+    }
   }
 
   /// Whether there are no bytes.
@@ -60,6 +70,13 @@ public struct Payload: Sendable {
   /// Calls `body` with the bytes of chunk `index`, valid only inside the call.
   public func withChunk<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     unsafe try segments[index].withBytes { unsafe try body($0) }
+  }
+
+  /// Takes chunk `index` over to `offset` of `pages`, for this payload and all copies of it. Nothing that can be seen
+  /// changes but where the bytes lie: all chunks before the last are of ``segmentBytes``, so chunk after chunk at such
+  /// distances puts them side by side.
+  public func moveChunk(_ index: Int, to pages: GuardedPages, at offset: Int) {
+    segments[index].move(to: pages, at: offset)
   }
 
   /// A digest of the first `limit` bytes under this process's random key: equal content has equal digests.
@@ -108,33 +125,52 @@ extension Payload: CustomStringConvertible, CustomDebugStringConvertible, Custom
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// One stretch of wiped memory.
+/// One stretch of wiped memory. Not for two threads at a time once it may be moved, which only the daemon's one thread
+/// does.
 @safe private final class Segment: @unchecked Sendable {
-  private let base: UnsafeMutableRawPointer
-  private let capacity: Int
+  private var pages: GuardedPages
+  private var offset = 0
+  private var capacity: Int
   private(set) var count = 0
 
   init(capacity: Int) {
     self.capacity = capacity
-    // 16-byte alignment: what malloc gives anyway, enough for every property format.
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    pages = GuardedPages(byteCount: capacity)
   }
 
-  deinit {
-    // Wiped before it is given back: freed heap memory must hold no content (product.md 8, architecture 9).
-    unsafe base.initializeMemory(as: UInt8.self, repeating: 0, count: count)
-    unsafe base.deallocate()
+  /// What lies at `range` of `pages` already.
+  init(_ range: Range<Int>, of pages: GuardedPages) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= pages.byteCount, "content outside of its pages")
+    self.pages = pages
+    (offset, capacity, count) = (range.lowerBound, range.count, range.count)
   }
+
+  // Wiped before it is given back: freed memory must hold no content (product.md 8, architecture 9).
+  deinit { pages.wipe(offset..<offset + count) }
 
   var isFull: Bool { count == capacity }
+
+  private var base: UnsafeMutableRawPointer { unsafe pages.base + offset }
 
   /// Copies as many bytes as fit and says how many.
   func append(_ bytes: UnsafeRawBufferPointer) -> Int {
     let taken = min(bytes.count, capacity - count)
-    // In bounds: `taken` is at most what is left of the allocation.
+    // In bounds: `taken` is at most what is left of the capacity.
     unsafe (base + count).copyMemory(from: bytes.baseAddress!, byteCount: taken)
     count += taken
     return taken
+  }
+
+  /// Takes the bytes over to `offset` of `other` and wipes them where they were.
+  func move(to other: GuardedPages, at offset: Int) {
+    precondition(offset >= 0 && offset + count <= other.byteCount && other.isWritable, "no room for the content")
+    // In bounds by the line above; two mappings never overlap.
+    unsafe (other.base + offset).copyMemory(from: base, byteCount: count)
+    pages.wipe(self.offset..<self.offset + count)
+    pages = other
+    self.offset = offset
+    // What lies behind belongs to somebody else.
+    capacity = count
   }
 
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {

@@ -26,6 +26,8 @@ import Selection
   public private(set) var unexpectedErrorCount = 0
   /// Called with each of them.
   public var onUnexpectedError: (XError) -> Void = { _ in }
+  /// Told of requests and their answers.
+  public weak var requestWitness: (any RequestWitness)?
 
   let xcb: XcbConnection
   var trap = ErrorTrap()
@@ -89,6 +91,7 @@ import Selection
     xcb.createInputOnlyWindow(owner, root: root.id, eventMask: EventMask.propertyChange | EventMask.structureNotify)
     ownerWindow = Window(owner)
     requestors = RequestorWindows()
+    xcb.guardBuffers()
   }
 
   isolated deinit { close() }
@@ -144,7 +147,10 @@ import Selection
   // MARK: Events
 
   /// Sends what is buffered.
-  public func flush() { xcb.flush() }
+  public func flush() {
+    xcb.flush()
+    requestWitness?.flushed()
+  }
 
   /// Waits until the server has taken in everything sent so far.
   public func synchronize() { _ = xcb.reply(to: xcb.getInputFocus()) }
@@ -230,6 +236,10 @@ import Selection
       queuedOnly: queuedOnly,
       { raw, serial in (EventDecoder.decode(raw, fixesFirstEvent: fixesFirstEvent), serial) })
     {
+      if case .selectionRequest(_, let requestor, let selection, let target, let property, let time) = next.0 {
+        requestWitness?.received(
+          RequestFields(requestor: requestor, selection: selection, target: target, property: property, time: time))
+      }
       waiting.append(next)
     }
   }

@@ -67,6 +67,7 @@ extension Display {
       requestor: request.requestor.id, selection: request.selection.atom.id, target: request.target.atom.id,
       property: property.id, time: request.time.milliseconds)
     trap.expect(serial, for: .reach(window: request.requestor))
+    requestWitness?.answered(RequestFields(request))
   }
 
   /// Asks for the deletion of properties of `window` and for its end, until as many calls of ``unwatch(_:)``.

@@ -42,7 +42,12 @@ extension Display {
           OwnerChange(selection: atoms.named(selection), owner: owner, cause: cause, selectionTime: time)))
     case .selectionRequest(_, let requestor, let selection, let target, let property, let time):
       let names = atoms.named([selection, target])
-      guard names.count == 2 else { return nil }
+      guard names.count == 2 else {
+        // Can't be: the server lets no request with other numbers through.
+        requestWitness?.answered(
+          RequestFields(requestor: requestor, selection: selection, target: target, property: property, time: time))
+        return nil
+      }
       return request(
         ConversionRequest(
           requestor: requestor, selection: names[0], target: names[1], property: property, time: time),
@@ -62,6 +67,7 @@ extension Display {
     // Any client can name any window as requestor. With one of ours we would be told our own answers.
     guard !isOurs(request.requestor) else {
       forgedEventCount += 1
+      requestWitness?.answered(RequestFields(request))
       return nil
     }
     guard isServed(request.selection) else {

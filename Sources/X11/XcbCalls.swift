@@ -1,5 +1,6 @@
 @preconcurrency import CX11
 import Glibc
+import GuardedMemory
 
 /// The number of a request on its connection; it wraps after 2³².
 nonisolated struct Serial: Hashable, Sendable {
@@ -69,6 +70,14 @@ struct XcbConnection {
   func generateID() -> UInt32 { xcb_generate_id(raw) }
   /// xcb_disconnect: the connection must not be used afterwards, nor the Xlib display around it.
   func disconnect() { xcb_disconnect(raw) }
+  /// Keeps libxcb's own buffers, which small content passes through, out of core dumps and swap. They lie inside the
+  /// connection itself, which libxcb has allocated in one piece.
+  func guardBuffers() {
+    // A connection that failed to open may be a static one, which malloc knows nothing of.
+    guard !hasError else { return }
+    let start = UnsafeMutableRawPointer(raw)
+    GuardedPages.guardForeign(start, byteCount: malloc_usable_size(start))
+  }
   /// xcb_flush
   func flush() { _ = xcb_flush(raw) }
   /// xcb_prefetch_maximum_request_length: turns BIG-REQUESTS on before the first large request needs it.

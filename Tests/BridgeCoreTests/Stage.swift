@@ -62,6 +62,9 @@ struct Stage: CustomTestStringConvertible {
   private(set) var ended: Set<TransferKey> = []
   private(set) var watched: Set<Window> = []
   private(set) var asked: [String] = []
+  /// What would outlive the process.
+  private(set) var retained: HeldClip?
+  private(set) var retentions = 0
   private var open: [ConversionID: (target: Target, chunks: [[UInt8]]?)] = [:]
 
   static let daemon = Window(1)
@@ -161,6 +164,18 @@ struct Stage: CustomTestStringConvertible {
     now = end
   }
 
+  /// A new process takes up what the one before it retained, `milliseconds` after it was killed, under `policy`; the
+  /// pretended server goes on.
+  mutating func restart(after milliseconds: Int = 0, policy: PolicySet? = nil) {
+    let held = retained
+    bridge = Bridge(atoms: atoms, policy: policy ?? bridge.policy)
+    open = [:]
+    now = now.advanced(byMilliseconds: milliseconds)
+    if owner == Self.daemon { owner = .none }
+    // The shell asks only for what nobody owns, and adopts the others.
+    if owner == .none, let held { run(bridge.restore(held, at: now)) }
+  }
+
   mutating func replacePolicy(_ policy: PolicySet) {
     run(bridge.replacePolicy(policy, at: now))
   }
@@ -221,6 +236,11 @@ struct Stage: CustomTestStringConvertible {
       return []
     case .unwatch(let window):
       watched.remove(window)
+      return []
+    case .retain(let selection, let held):
+      precondition(selection == atoms.clipboard, "no other selection is ours in these scenes")
+      retained = held
+      retentions += 1
       return []
     case .audit(let record):
       audit.append(record)

@@ -10,6 +10,10 @@ enum StatusText {
     if let policy = report["policy"] { lines += self.policy(policy) }
     for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
     if report["settled"]?.truth == false { lines.append(line("settled", "no, something is under way")) }
+    if let store = report["store"] { lines += self.store(store) }
+    if let unlocked = report["memory"]?["unlockedBytes"]?.number, unlocked > 0 {
+      lines.append(line("memory", "\(unlocked) bytes of content may be swapped out (see LimitMEMLOCK)"))
+    }
     if let audit = report["audit"] { lines += self.audit(audit) }
     lines.append(line("control", report["control"]?.text.map { Label.plain($0) } ?? Console.alarming("none")))
     lines.append(line("session bus", bus(report["sessionBus"]?.text ?? "")))
@@ -60,6 +64,15 @@ enum StatusText {
       lines.append(line("  rival", Console.alarming("\(subject(rival)) keeps taking the selection")))
     }
     return lines
+  }
+
+  private static func store(_ store: JSON) -> [String] {
+    guard store["state"]?.text == "kept" else {
+      return [line("after crash", Console.alarming("content is lost: \(field(store["reason"]))"))]
+    }
+    let selections = (store["selections"]?.elements ?? []).map { field($0) }
+    let what = selections.isEmpty ? "nothing to keep" : "\(selections.joined(separator: " ")) comes back"
+    return [line("after crash", "\(what), \(field(store["bytes"])) bytes with the service manager")]
   }
 
   private static func audit(_ audit: JSON) -> [String] {

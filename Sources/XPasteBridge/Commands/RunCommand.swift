@@ -6,18 +6,33 @@ import Policy
 enum RunCommand {
   /// Opens everything in the order in which it is needed and runs the loop.
   static func run(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
+    do throws(UsageFailure) {
+      return try serve(invocation)
+    } catch {
+      ServiceNotice.holdUp(error.description)
+      throw error
+    }
+  }
+
+  private static func serve(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
     let display = try invocation.display()
     Hardening.apply()
+    // The service manager's descriptors are numbered: they are taken before anything opens others.
+    let continuity = Continuity()
     do throws(SystemFailure) {
-      let daemon = try start(invocation, display)
+      let daemon = try start(invocation, display, continuity)
       return try daemon?.run() ?? ExitStatus.failed
     } catch {
-      return Console.failed("can't run on display `\(Label.plain(display))`: \(error)")
+      let status = Console.failed("can't run on display `\(Label.plain(display))`: \(error)")
+      ServiceNotice.holdUp("\(error)")
+      return status
     }
   }
 
   /// `nil` when the display can't be guarded, which has been said.
-  private static func start(_ invocation: Invocation, _ display: String) throws(SystemFailure) -> Daemon? {
+  private static func start(
+    _ invocation: Invocation, _ display: String, _ continuity: Continuity
+  ) throws(SystemFailure) -> Daemon? {
     let choice = invocation.value("audit").flatMap(AuditSink.Choice.init) ?? .refusals
     let file = invocation.value("audit-file").map { path in
       AuditFile(path: path) { line in
@@ -25,6 +40,7 @@ enum RunCommand {
       }
     }
     let audit = AuditSink(display: ControlAddress.key(of: display), choice: choice, file: file)
+    continuity.say = { audit.say($0, .notice, $1) }
     let loop = try EventLoop()
     let source = InstalledPolicy(given: invocation.all("policy"))
     let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
@@ -34,13 +50,15 @@ enum RunCommand {
       session = try DisplayOpener.open(
         DisplayRequest(
           name: display, policy: policy.policy, replaces: invocation.has("replace"),
-          endsOnXError: invocation.has("fatal-x-errors"), audit: { audit.take($0) }))
+          endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity, audit: { audit.take($0) }))
     } catch {
       Console.complain(error.line)
+      ServiceNotice.holdUp(error.line)
       return nil
     }
     let daemon = try Daemon(
-      display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit)
+      display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit,
+      continuity: continuity)
     try daemon.followSignals()
     daemon.serveControl()
     if !invocation.has("no-bus") { daemon.joinSessionBus() }

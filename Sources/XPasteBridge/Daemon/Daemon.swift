@@ -27,6 +27,8 @@ final class Daemon {
   private let session: any DisplaySession
   private let policy: PolicyInForce
   private let audit: AuditSink
+  private let continuity: Continuity?
+  private var storing: DeferredCall?
   private var service: ControlService!
   private var server: ControlServer?
   private let bus: SessionBus
@@ -41,7 +43,7 @@ final class Daemon {
   /// `watcher` was made before `policy` was loaded, so no change falls between the two.
   init(
     display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, watcher: PolicyWatcher,
-    audit: AuditSink
+    audit: AuditSink, continuity: Continuity? = nil
   ) throws(SystemFailure) {
     self.display = display
     self.loop = loop
@@ -49,10 +51,12 @@ final class Daemon {
     self.policy = policy
     self.watcher = watcher
     self.audit = audit
+    self.continuity = continuity
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
     timer = try loop.makeTimer { session.deadlineReached() }
     auditTimer = try loop.makeTimer { audit.flush() }
+    storing = try loop.makeDeferredCall {}
     sources.append(
       try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }, onReady: {}))
     watcher.onSettled = { [unowned self] in
@@ -126,6 +130,8 @@ final class Daemon {
       audit.say("another instance guards \(display) now")
       return loop.exit(ExitStatus.done)
     }
+    // Content is moved a little at a time; pastes come in between.
+    if continuity?.advance() == true { storing?.request() }
     timer?.set(session.nextDeadline)
     auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
@@ -172,6 +178,8 @@ extension Daemon: ControlledDaemon {
       "policy": StatusReport.policy(policy),
       "settled": .bool(session.isSettled),
       "selections": .array(session.status.map(StatusReport.selection)),
+      "store": continuity.map(\.report),
+      "memory": Continuity.memoryReport,
       "audit": StatusReport.audit(audit),
       "control": server.map { .string(Label.shortened($0.address.socket)) },
       "controlConnections": .integer(server?.connectionCount ?? 0),

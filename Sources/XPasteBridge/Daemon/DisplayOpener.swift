@@ -10,6 +10,7 @@ enum DisplayOpener {
       var options = EffectRunner.Options()
       options.replaces = request.replaces
       options.treatsErrorsAsFatal = request.endsOnXError
+      options.continuity = request.continuity
       let runner = EffectRunner(
         display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
       try runner.start()

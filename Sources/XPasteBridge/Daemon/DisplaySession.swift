@@ -42,6 +42,8 @@ struct DisplayRequest {
   var replaces: Bool
   /// Whether an unexpected X error ends the program.
   var endsOnXError: Bool
+  /// What lets content and requests outlive the process.
+  var continuity: Continuity?
   /// Takes every audit record.
   var audit: (AuditRecord) -> Void
 }

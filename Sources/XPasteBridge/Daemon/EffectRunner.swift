@@ -1,4 +1,5 @@
 import BridgeCore
+import ClipStore
 import Glibc
 import Policy
 import Selection
@@ -16,6 +17,8 @@ final class EffectRunner {
     var treatsErrorsAsFatal = false
     /// Whether CLIPBOARD_MANAGER is taken.
     var isClipboardManager = true
+    /// What lets content and requests outlive the process; `nil` where nothing is to.
+    var continuity: Continuity?
   }
 
   private(set) var bridge: Bridge
@@ -37,6 +40,8 @@ final class EffectRunner {
   private var limits: Limits
   private var managerSelection: ManagerSelection?
   private var clipboardManager: ManagerSelection?
+  /// Whether content of a clip that is gone may still stand in buffers.
+  private var isRinseDue = false
 
   /// Pairs of a MULTIPLE request that are written back, answered or not. Our choice: more than any program asks.
   private static let pairsReadBack = 1_024
@@ -78,8 +83,41 @@ final class EffectRunner {
     let name = display.atoms.intern("_XPASTEBRIDGE_S\(display.screen)")
     managerSelection = try acquire(name)
     if options.isClipboardManager { acquireClipboardManager() }
-    for (index, selection) in watched.enumerated() { adopt(selection, index: index) }
+    if let continuity = options.continuity { answerWaiting(of: continuity) }
+    for (index, selection) in watched.enumerated() where !restore(selection) { adopt(selection, index: index) }
+    options.continuity?.endRestoring()
     drain()
+  }
+
+  /// Refuses what the run before has left unanswered: those who asked wait for it, some of them for ever.
+  private func answerWaiting(of continuity: Continuity) {
+    let place = Place(
+      display: "\(display.name)", screen: display.screen, server: display.serverMark(), boot: Posix.bootIdentity())
+    for request in continuity.begin(at: place) { display.refuse(request) }
+    display.flush()
+    continuity.beginLedger()
+    display.requestWitness = continuity.ledger
+  }
+
+  /// Takes up the clip of the run before, where nobody owns `selection`; whoever does comes after it.
+  private func restore(_ selection: NamedAtom) -> Bool {
+    guard let continuity = options.continuity,
+      let held = continuity.takeClip(of: selection, intern: { display.atoms.intern($0) })
+    else { return false }
+    let bytes = held.representations.reduce(0) { $0 + $1.payload.count }
+    let what = "content of \(selection.name) from the run before"
+    guard display.selectionOwner(selection.atom) == .none, !display.hasOwnerChange(of: selection.atom) else {
+      continuity.retain(selection, nil)
+      continuity.say("\(what) is dropped: somebody has copied since", .notice)
+      return false
+    }
+    carryOut(bridge.restore(held, at: .now))
+    if bridge.status.contains(where: { $0.state == .held && $0.selection == bridge.policyName(of: selection) }) {
+      continuity.say("\(what) is back: \(held.representations.count) targets, \(bytes) bytes", .notice)
+    } else {
+      continuity.say("\(what) is dropped: cleared or copied since, expired, or not allowed any more", .notice)
+    }
+    return true
   }
 
   /// Gives everything up, so that a successor may start. The display is lost to us afterwards.
@@ -149,6 +187,14 @@ final class EffectRunner {
       take(event)
     }
     display.flush()
+    rinse()
+  }
+
+  /// Overwrites what is left in buffers, when nothing is in a hurry.
+  private func rinse() {
+    guard isRinseDue, bridge.isSettled, bridge.transferCount == 0 else { return }
+    isRinseDue = false
+    display.rinse()
   }
 
   /// Hands the core its deadline.
@@ -205,6 +251,7 @@ final class EffectRunner {
       outcomes += bridge.handle(outcomes[next], from: nil, at: .now).compactMap { run($0) }
       next += 1
     }
+    options.continuity?.ledger?.note(transfers: bridge.transferCount)
   }
 
   /// Carries out one effect and returns its outcome, where it has one at once.
@@ -215,11 +262,15 @@ final class EffectRunner {
     case .readAnswer(let conversion, let limit):
       return .answerRead(conversion, display.readAnswer(conversion, limit: limit))
     case .endConversion(let conversion, let isReusable):
+      isRinseDue = true
       display.endConversion(conversion, isReusable: isReusable)
     case .claim(let selection, let time, let expected):
+      isRinseDue = true
       return .claimSettled(
         selection: selection, display.claim(selection.atom, time: time, expecting: expected))
-    case .reassert(let selection, let time): display.reassert(selection.atom, time: time)
+    case .reassert(let selection, let time):
+      isRinseDue = true
+      display.reassert(selection.atom, time: time)
     case .readPairs(let request):
       return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))
     case .store(let content):
@@ -231,6 +282,9 @@ final class EffectRunner {
     case .notify(let request, let property): display.notify(request, property: property)
     case .watch(let window): display.watch(window)
     case .unwatch(let window): display.unwatch(window)
+    case .retain(let selection, let held):
+      isRinseDue = true
+      options.continuity?.retain(selection, held)
     case .audit(let record): onAudit(record)
     }
     return nil

@@ -199,6 +199,18 @@ enum ServiceNotice {
     send("RELOADING=1\nMONOTONIC_USEC=\(Posix.monotonicNow().nanoseconds / 1_000)")
   }
 
+  /// How long a start that came to nothing is held up. As long as the unit would else wait before every start, which has
+  /// to be short for the sake of those who wait for a paste while the daemon has crashed.
+  private static let holdUpMilliseconds = 3_000
+
+  /// A start came to nothing: waits a while, so that a service manager that starts us anew at once doesn't do so all the
+  /// time. Signals end it. Without a service manager nothing waits.
+  static func holdUp(_ line: String) {
+    guard DescriptorStore.isThere else { return }
+    send("STATUS=trying again in 3 s: \(Label.plain(line, to: 256))")
+    Posix.sleep(milliseconds: holdUpMilliseconds)
+  }
+
   /// The daemon is about to end.
   static func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(status)") }
 }

@@ -1,0 +1,97 @@
+import Glibc
+import Synchronization
+
+/// Pages that hold content and nothing else: out of core dumps, not inherited by child processes, and kept out of swap
+/// where the system permits it.
+///
+/// Whoever stores content here wipes it, for only the one who stored it knows how far it reaches.
+@safe public final class GuardedPages: @unchecked Sendable {
+  /// Bytes in all pages of this kind, and those of them that the system didn't let us keep out of swap.
+  public struct Usage: Hashable, Sendable {
+    /// Bytes held, in whole pages.
+    public var bytes: Int
+    /// Those that may be swapped out: RLIMIT_MEMLOCK is reached, or locking is forbidden.
+    public var unlockedBytes: Int
+  }
+
+  // Counted by whoever makes or ends pages, which tests do from several threads.
+  private static let held = Atomic<Int>(0)
+  private static let locked = Atomic<Int>(0)
+  private static let pageBytes = sysconf(Int32(_SC_PAGESIZE))
+
+  /// What all pages amount to now.
+  public static var usage: Usage {
+    let held = held.load(ordering: .relaxed)
+    return Usage(bytes: held, unlockedBytes: max(0, held - locked.load(ordering: .relaxed)))
+  }
+
+  /// The first byte.
+  public let base: UnsafeMutableRawPointer
+  /// The number of bytes asked for.
+  public let byteCount: Int
+  /// Whether they can be written, and so wiped.
+  public let isWritable: Bool
+  private var isLocked = false
+
+  /// Pages of this process's own, all zero.
+  public init(byteCount: Int) {
+    let found = mmap(nil, max(1, byteCount), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let found, found != MAP_FAILED else { fatalError("the system has no memory for \(byteCount) bytes") }
+    base = found
+    self.byteCount = byteCount
+    isWritable = true
+    count()
+    lock()
+  }
+
+  /// The memory behind `descriptor`, shared with whoever else has it; `nil` when it can't be mapped. Its size has to be
+  /// sealed, or touching what somebody cut off would end the program. Not locked before ``lock()``.
+  public init?(descriptor: Int32, byteCount: Int, isWritable: Bool) {
+    let protection = isWritable ? PROT_READ | PROT_WRITE : PROT_READ
+    guard byteCount > 0, let found = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, 0), found != MAP_FAILED
+    else { return nil }
+    base = found
+    self.byteCount = byteCount
+    self.isWritable = isWritable
+    count()
+  }
+
+  deinit {
+    munmap(base, max(1, byteCount))
+    Self.held.subtract(wholeBytes, ordering: .relaxed)
+    if isLocked { Self.locked.subtract(wholeBytes, ordering: .relaxed) }
+  }
+
+  private var wholeBytes: Int { (max(1, byteCount) + Self.pageBytes - 1) / Self.pageBytes * Self.pageBytes }
+
+  private func count() {
+    // Both only fail for kernels built without them; the content is then no worse off than in ordinary memory.
+    madvise(base, max(1, byteCount), MADV_DONTDUMP)
+    madvise(base, max(1, byteCount), MADV_DONTFORK)
+    Self.held.add(wholeBytes, ordering: .relaxed)
+  }
+
+  /// Keeps the pages out of swap. Where the system refuses, ``usage`` tells.
+  public func lock() {
+    guard !isLocked, mlock(base, max(1, byteCount)) == 0 else { return }
+    isLocked = true
+    Self.locked.add(wholeBytes, ordering: .relaxed)
+  }
+
+  /// Overwrites `range` with zeros, in a way that no compiler leaves out.
+  public func wipe(_ range: Range<Int>) {
+    guard isWritable else { return }
+    precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "wiping outside of the pages")
+    explicit_bzero(base + range.lowerBound, range.count)
+  }
+
+  /// Does to memory that somebody else has allocated what these pages have: `count` bytes at `start`, and what else lies
+  /// on the same pages, are left out of core dumps and kept out of swap. For buffers inside libraries.
+  public static func guardForeign(_ start: UnsafeMutableRawPointer, byteCount count: Int) {
+    let first = UInt(bitPattern: start) & ~UInt(pageBytes - 1)
+    let end = (UInt(bitPattern: start) + UInt(count) + UInt(pageBytes - 1)) & ~UInt(pageBytes - 1)
+    guard let pages = UnsafeMutableRawPointer(bitPattern: first) else { return }
+    madvise(pages, Int(end - first), MADV_DONTDUMP)
+    mlock(pages, Int(end - first))
+  }
+}
