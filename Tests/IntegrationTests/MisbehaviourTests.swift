@@ -106,8 +106,14 @@ extension IntegrationTests {
         _ = try client.child.exitStatus(within: 5)
 
         try expectServed(scene, owner, beside: nil)
+        if bad.keepsClaiming {
+          // The same content from two sides is a rival's doing, and left with whoever insists: another content ends that.
+          try scene.expectNextCopy().quit()
+          try owner.claim()
+        }
         try scene.bridge.sync()
         try expectIdle(scene, "when it is gone")
+        #expect(try scene.bridge.status().text("state") == "held")
         _ = waitUntil(within: 2) { scene.bridge.openDescriptors() <= before.descriptors }
         // Fewer where a command line's connection was still there at the start.
         #expect(scene.bridge.openDescriptors() <= before.descriptors, "\(scene.bridge.descriptors())")
@@ -121,7 +127,8 @@ extension IntegrationTests {
         resources["WINDOW"] = before.resources["WINDOW"]
         #expect(resources == before.resources)
         let grown = after.memory - before.memory
-        #expect(grown < 4 << 20, "\(grown >> 10) KiB more than at the start")
+        // What a second transfer of the size beside the first takes, and as much again, may stay with the allocator.
+        #expect(grown < 6 << 20, "\(grown >> 10) KiB more than at the start")
         #expect(scene.bridge.child.isAlive)
       }
     }
