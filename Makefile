@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test check bench install uninstall clean
+.PHONY: help build run test check soak bench install uninstall clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -45,6 +45,13 @@ check: ## Check format, layers, words and documents; builds nothing
 test: ## Run every check and test, to the closing line `N passed, N failed`
 	Scripts/install-packages build test
 	Scripts/test
+
+# SEED=N gives the same orders again; COUNT=N more or fewer transfers.
+soak: ## Thousands of mixed transfers with deaths at random moments, and what is left of them
+	Scripts/install-packages build test
+	$(SWIFT_BUILD)
+	$(MAKE) -s -C Tests/Clients
+	Tests/Soak/soak --binary $(BINARY) --clients Tests/Clients/build $(COUNT:%=--count %) $(SEED:%=--seed %)
 
 bench: ## Measure against the budgets and a bare C owner; fails only if it can't measure
 	Scripts/install-packages build bench

@@ -150,6 +150,7 @@ extension Bridge {
     case .read: return [.readAnswer(id, limit: readLimit(for: conversion))]
     case .finish, .fail:
       guard case .capturing(var capture) = phases[conversion.selection] else { return closeConversion(id) }
+      let scarcer = scarcerSize(for: conversion)
       let effects = closeConversion(id)
       if capture.listing == id {
         capture.listing = nil
@@ -161,13 +162,11 @@ extension Bridge {
       if let representation = conversion.transfer.representation {
         capture.received.append(representation)
       } else {
-        if case .fail(.tooLarge) = step { limit = .clipSize }
+        if case .fail(.tooLarge) = step { limit = scarcer }
         if case .fail(.timedOut) = step { limit = .idleTimeout }
         capture.failed.append((conversion.transfer.target, limit))
       }
-      if limit == .clipSize {
-        return effects + tooLarge(capture, on: conversion.selection)
-      }
+      if let limit, limit == scarcer { return effects + tooLarge(capture, limit, on: conversion.selection) }
       guard capture.pending.isEmpty else {
         phases[conversion.selection] = .capturing(capture)
         return effects
@@ -179,10 +178,21 @@ extension Bridge {
 
   /// How many bytes may still arrive for this conversion: MAX of its clip, and of everything together.
   private func readLimit(for conversion: OpenConversion) -> Int {
+    let room = room(for: conversion)
+    return max(0, min(room.ofClip, room.inAll))
+  }
+
+  private func room(for conversion: OpenConversion) -> (ofClip: Int, inAll: Int) {
     let selection = conversion.selection
     let arriving = conversions.values.reduce(0) { $0 + ($1.selection == selection ? $1.transfer.byteCount : 0) }
     let kept = if case .capturing(let capture) = phases[selection] { capture.byteCount } else { 0 }
-    return max(0, min(policy.limits.clipBytes - kept - arriving, policy.limits.totalBytes - totalByteCount))
+    return (policy.limits.clipBytes - kept - arriving, policy.limits.totalBytes - totalByteCount)
+  }
+
+  /// Which of the two limits of size leaves less room.
+  private func scarcerSize(for conversion: OpenConversion) -> AuditRecord.Limit {
+    let room = room(for: conversion)
+    return room.inAll < room.ofClip ? .totalSize : .clipSize
   }
 
   /// TARGETS was answered: every wanted target is asked for, side by side (product.md 5.3, 5.4).
@@ -258,13 +268,15 @@ extension Bridge {
     return [.audit(record)] + refuseSaves(capture.saves)
   }
 
-  /// The clip is over MAX: nothing is cut. It stays with its owner if allowed, and is refused if restricted
+  /// The clip is over MAX, or all together are: nothing is cut. It stays with its owner if allowed, and is refused if restricted
   /// (product.md 9).
-  private mutating func tooLarge(_ capture: Capture, on selection: NamedAtom) -> [Effect] {
+  private mutating func tooLarge(
+    _ capture: Capture, _ limit: AuditRecord.Limit, on selection: NamedAtom
+  ) -> [Effect] {
     var capture = capture
     let effects = abandonConversions(of: &capture, limit: nil)
-    guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: .clipSize) }
-    return effects + refuseWhole(capture, on: selection, limit: .clipSize)
+    guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: limit) }
+    return effects + refuseWhole(capture, on: selection, limit: limit)
   }
 
   /// Holds the selection of a restricted source empty, because we couldn't capture what it would leak.

@@ -8,12 +8,14 @@ import Selection
 ///
 /// Once the server is gone every call is harmless: requests go nowhere, replies are absent, ``isLost`` is true.
 @MainActor public final class Display {
-  /// The display's name without its screen.
+  /// The display's name.
   public let name: DisplayName
   /// The screen whose root window we use.
   public let screen: Int
   /// The screen's root window.
   public let root: Window
+  /// The root windows of all screens: selections belong to all of them together.
+  public let roots: [Window]
   /// The window that owns the selections we hold; unmapped.
   public let ownerWindow: Window
   /// The atoms seen so far, by name and number.
@@ -85,6 +87,7 @@ import Selection
     hasSync = answers[2].isPresent && xlib.initializeSync()
     screen = Int(xlib.defaultScreen)
     root = Window(xlib.rootWindow(screen: xlib.defaultScreen))
+    roots = (0..<xlib.screenCount).map { Window(xlib.rootWindow(screen: $0)) }
     (resourceBase, resourceMask) = xcb.resourceIDs
     atoms = AtomTable(xcb: xcb)
     let owner = xcb.generateID()

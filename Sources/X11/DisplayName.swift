@@ -1,9 +1,10 @@
 /// The name of a display, `host:number.screen`, with the screen told apart.
 ///
-/// `:4` and `:4.0` are the same display. `unix:4` and `localhost:4` are left as they are: they reach the server on
-/// other ways, with other rights.
+/// All spellings by which libX11 comes to the local socket are one: `:4`, `:04.0`, `unix:4`, `unix/any:4`. `localhost:4`
+/// is another display: it may be the far end of a tunnel.
 public nonisolated struct DisplayName: Hashable, Sendable, CustomStringConvertible {
-  /// What stands before the last colon: empty for the local display, else a host or `protocol/host`.
+  /// Empty for a display of this machine's sockets, else the host in small letters, or what stands before the last colon
+  /// where that is nothing that libX11 knows.
   public var host: String
   /// The display's number on that host.
   public var number: Int
@@ -19,15 +20,26 @@ public nonisolated struct DisplayName: Hashable, Sendable, CustomStringConvertib
       guard let screen = Self.number(parts[1]) else { return nil }
       self.screen = screen
     }
-    host = String(text[..<colon])
+    host = Self.host(in: text[..<colon])
     self.number = number
   }
 
-  /// The display without its screen: equal for all names of one display.
+  /// As libxcb's `xcb_parse_display` and `_xcb_open` take it (measured with 1.15): `unix` as protocol means the socket
+  /// whatever host follows; `tcp`, `inet` and `inet6` are ways to the same host.
+  private static func host(in text: Substring) -> String {
+    if text.isEmpty || text == "unix" || text.hasPrefix("unix/") { return "" }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    let isPlain = parts.count == 1 || (parts.count == 2 && ["tcp", "inet", "inet6"].contains(parts[0]))
+    let host = parts.last!.lowercased()
+    // A host that would read as the local socket stays as it was given.
+    return isPlain && !host.isEmpty && host != "unix" ? host : String(text)
+  }
+
+  /// The display without its screen: equal for all spellings of one display.
   public var description: String { "\(host):\(number)" }
 
   /// Whether the server is reached by the socket of this machine.
-  public var isLocal: Bool { host.isEmpty || host == "unix" }
+  public var isLocal: Bool { host.isEmpty }
 
   private static func number(_ text: Substring) -> Int? {
     guard !text.isEmpty, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

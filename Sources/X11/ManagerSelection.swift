@@ -22,10 +22,10 @@ public struct ManagerSelection {
 }
 
 extension Display {
-  /// Acquires `selection` and announces it, with `window` as owner, or one made for it. A predecessor that is replaced
-  /// has `milliseconds` to destroy its window, which says that it is gone.
+  /// Acquires `selection` and announces it on the root window `root`, with `window` as owner, or one made for it. A
+  /// predecessor that is replaced has `milliseconds` to destroy its window, which says that it is gone.
   public func acquire(
-    _ selection: NamedAtom, for window: Window? = nil, replacing: Bool,
+    _ selection: NamedAtom, for window: Window? = nil, on root: Window? = nil, replacing: Bool,
     withinMilliseconds milliseconds: Int = ManagerSelection.predecessorMilliseconds
   ) throws(ManagerSelectionError) -> ManagerSelection {
     let predecessor = selectionOwner(selection.atom)
@@ -38,7 +38,7 @@ extension Display {
       throw .lost
     }
     let lingers = predecessor != .none && !awaitEnd(of: predecessor, withinMilliseconds: milliseconds)
-    announce(selection, holder: holder, time: time)
+    announce(selection, holder: holder, on: root ?? self.root, time: time)
     return ManagerSelection(selection: selection, window: holder, hasLingeringPredecessor: lingers)
   }
 
@@ -69,7 +69,7 @@ extension Display {
     return end != nil
   }
 
-  private func announce(_ selection: NamedAtom, holder: Window, time: ServerTime) {
+  private func announce(_ selection: NamedAtom, holder: Window, on root: Window, time: ServerTime) {
     let serial = xcb.sendClientMessage(
       to: root.id, mask: EventMask.structureNotify, type: atoms.intern("MANAGER").atom.id,
       words: [time.milliseconds, selection.atom.id, holder.id, 0, 0])

@@ -25,6 +25,9 @@ struct XlibDisplay {
   /// XDefaultScreen
   var defaultScreen: Int32 { XDefaultScreen(raw) }
 
+  /// XScreenCount
+  var screenCount: Int32 { XScreenCount(raw) }
+
   /// XRootWindow
   func rootWindow(screen: Int32) -> UInt32 { UInt32(truncatingIfNeeded: XRootWindow(raw, screen)) }
 

@@ -309,7 +309,7 @@ static const char help[] =
     "input, is one command; every command is answered by a `done` or `error` line, every event by a line of JSON.\n"
     "Words are split at blanks; in contents \\_ is a blank, \\n \\r \\t \\0 \\\\ \\xHH as in C.\n\n"
     "  selection NAME                   work on this selection from now on (CLIPBOARD)\n"
-    "  target NAME [CONTENT] [OPTION].. offer a target or change it; TARGETS, TIMESTAMP and MULTIPLE are there already\n"
+    "  target NAME [CONTENT] [OPTION]...  offer a target or change it; TARGETS, TIMESTAMP and MULTIPLE are there already\n"
     "      CONTENT  text:WORD hex:DIGITS size:N[:PATTERN] file:PATH empty\n"
     "      do=      serve refuse silent unstored twice die stop vanish empty-all\n"
     "      type=ATOM format=8|16|32     ATOM may be #N, known to the server or not\n"

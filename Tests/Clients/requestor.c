@@ -188,50 +188,17 @@ static bool group_command(char **words, int count) {
     return true;
 }
 
-/* forge request|notify|property|clear [window=] [target=] [property=] [time=] [requestor=] [owner=] */
-static bool forge_command(char **words, int count) {
-    long long window = 0, requestor = (long long)helper, n;
-    Atom target = atom("UTF8_STRING"), property = atom("XPB_FORGED");
-    Time time = CurrentTime;
-    if (count < 2) return complain("forge: expected request, notify, property or clear, found none");
-    for (int i = 2; i < count; i++) {
-        const char *v;
-        if ((v = word_value(words[i], "window"))) {
-            if (!word_number(v, "window", &window)) return false;
-        } else if ((v = word_value(words[i], "requestor"))) {
-            if (!word_number(v, "requestor", &requestor)) return false;
-        } else if ((v = word_value(words[i], "target"))) target = atom(v);
-        else if ((v = word_value(words[i], "property"))) property = atom(v);
-        else if ((v = word_value(words[i], "time"))) {
-            if (!time_parse(v, last_time, &time)) return false;
-        } else if ((v = word_value(words[i], "times"))) {
-            if (!word_number(v, "times", &n)) return false;
-        } else return complain("forge: expected window=, requestor=, target=, property= or time=, found `%s`", words[i]);
-    }
-    if (!window) window = (long long)XGetSelectionOwner(display, selection);
-    XEvent e = {0};
-    if (!strcmp(words[1], "request"))
-        e.xselectionrequest = (XSelectionRequestEvent){.type = SelectionRequest, .owner = (Window)window, .requestor = (Window)requestor,
-                                                       .selection = selection, .target = target, .property = property, .time = time};
-    else if (!strcmp(words[1], "notify"))
-        e.xselection = (XSelectionEvent){.type = SelectionNotify, .requestor = (Window)window, .selection = selection, .target = target,
-                                         .property = property, .time = time};
-    else if (!strcmp(words[1], "property"))
-        e.xproperty = (XPropertyEvent){.type = PropertyNotify, .window = (Window)window, .atom = property, .time = time, .state = PropertyDelete};
-    else if (!strcmp(words[1], "clear"))
-        e.xselectionclear = (XSelectionClearEvent){.type = SelectionClear, .window = (Window)window, .selection = selection, .time = time};
-    else return complain("forge: expected request, notify, property or clear, found `%s`", words[1]);
-    XSendEvent(display, (Window)window, False, 0, &e);
-    return true;
-}
-
 static bool command(char **words, int count) {
     const char *name = words[0];
     if (!selection) selection = atom("CLIPBOARD");
     if (!strcmp(name, "convert") || !strcmp(name, "targets")) return convert_command(words, count);
     if (!strcmp(name, "multiple")) return multiple_command(words, count);
     if (!strcmp(name, "many") || !strcmp(name, "loop")) return group_command(words, count);
-    if (!strcmp(name, "forge")) return forge_command(words, count);
+    if (!strcmp(name, "forge")) return forge_command(words, count, selection);
+    if (!strcmp(name, "resources") && count == 2) {
+        long long window;
+        return word_number(words[1], "resources", &window) && resources_command((XID)window);
+    }
     if (!strcmp(name, "selection") && count == 2) return selection = atom(words[1]), true;
     if (!strcmp(name, "status")) {
         event_begin("status");
@@ -264,7 +231,8 @@ static const char help[] =
     "input, is one command; every command is answered by a `done` or `error` line as soon as it is sent, every conversion\n"
     "by an `answer` line. The next command waits for the answer unless wait=no.\n\n"
     "  selection NAME                   ask this selection from now on (CLIPBOARD)\n"
-    "  convert TARGET [OPTION]...       one conversion; targets: the same for TARGETS\n"
+    "  convert TARGET [OPTION]...       one conversion\n"
+    "  targets [OPTION]...              the same for TARGETS\n"
     "  multiple TARGET=PROPERTY... [OPTION]...   MULTIPLE; each stored pair is told in a `part` line\n"
     "  many N TARGET [OPTION]...        N conversions at once, told in one `summary` line\n"
     "  loop N TARGET [OPTION]...        N one after another\n"
@@ -280,8 +248,11 @@ static const char help[] =
     "      destroy=ask                  destroy the fresh window right after asking\n"
     "      interval=MS each=yes         between the conversions of loop; an `answer` line for each\n"
     "      wait=no\n"
-    "  forge request|notify|property|clear [window=ID] [requestor=ID] [target=] [property=] [time=]\n"
-    "                                   an event by SendEvent, to the selection's owner where no window is given\n"
+    "  forge KIND [OPTION]...           an event by SendEvent, to the selection's owner where no window is given\n"
+    "      KIND  request notify property clear destroy owner\n"
+    "      window= requestor=           numbers, or `owner` for the selection's\n"
+    "      target= property= time= times=N\n"
+    "  resources WINDOW                 what its client holds on the server, by type\n"
     "  status                           open conversions, notifies that nobody asked for, X errors\n";
 
 int main(int argc, char **argv) {

@@ -70,6 +70,9 @@ Nanoseconds conversions_deadline(void);
 void conversions_due(void);
 int conversions_open(void);
 
+bool forge_command(char **words, int count, Atom selection);
+bool resources_command(XID window);
+
 void group_step(Group *); /* starts what is to be started now */
 void group_finished(Group *, Conversion *);
 #endif

@@ -71,11 +71,18 @@ static void tell(const Conversion *c) {
     event_end();
 }
 
+/* The parts of MULTIPLE are read from their parent's window, and are still to be read when it is answered. */
+static bool is_shared(const Conversion *c) {
+    for (int i = 0; i < open_count; i++)
+        if (open_list[i] != c && open_list[i]->window == c->window) return true;
+    return false;
+}
+
 static void finish(Conversion *c, State state) {
     c->state = state, c->finished = now();
     if (c->file) fclose(c->file), c->file = NULL;
     if (!c->quiet) tell(c);
-    if (c->own_window && !c->window_gone) XDestroyWindow(display, c->window);
+    if (c->own_window && !c->window_gone && !is_shared(c)) XDestroyWindow(display, c->window);
     for (int i = 0; i < open_count; i++)
         if (open_list[i] == c) {
             memmove(open_list + i, open_list + i + 1, (size_t)(--open_count - i) * sizeof *open_list);
@@ -152,7 +159,7 @@ static void start_parts(Conversion *c) {
         uint32_t pair[2];
         memcpy(pair, c->bytes + 4 * (size_t)i, 8);
         if (!pair[1]) continue;
-        Conversion part = {.parent = c->id, .window = c->window, .selection = c->selection, .target = pair[0], .property = pair[1],
+        Conversion part = {.parent = c->id, .window = c->window, .own_window = c->own_window, .selection = c->selection, .target = pair[0], .property = pair[1],
                            .time = c->time, .stall_after = NEVER, .destroy_after = NEVER, .exit_after = NEVER, .waits = c->waits,
                            .hex = c->hex, .asked = c->asked, .notified = c->notified, .read_due = now(),
                            .deadline = c->deadline, .hint = NEVER};

@@ -74,6 +74,42 @@ extension IntegrationTests {
       }
     }
 
+    @Test("what a denied source copies doesn't come up with the next source's copy: B091")
+    func deniedBefore() throws {
+      let policy =
+        "version: 1\nrules:\n  - {name: no, from: {class: A}, actions: [copy], decision: deny}\ndefault: allow\n"
+      try Scene.run(policy: policy) { scene in
+        let denied = try scene.copied(
+          "class a A", "target UTF8_STRING text:\(Self.token)", "target x/s text:\(Self.token)")
+        #expect(try denied.status().number("requests") == 0, "it isn't even asked")
+        _ = try scene.copied("class b B", "target UTF8_STRING text:T")
+        #expect(try scene.paster.text() == "T")
+        #expect(try scene.paster.convert("x/s").text("state") == "refused")
+        #expect(try scene.bridge.status().number("bytes") == 1)
+      }
+    }
+
+    @Test("after the end nothing is on the disk, and a new start knows nothing: B097")
+    func afterTheEnd() throws {
+      let desktop = try Desktop(windowManager: false)
+      defer { desktop.close() }
+      let first = try Bridge(on: desktop)
+      let owner = try desktop.owner("target UTF8_STRING text:\(Self.token)", "target x/big size:2M:\(Self.token)")
+      try owner.claim()
+      try first.sync()
+      owner.quit()
+      #expect(try desktop.requestor().text() == Self.token)
+      try first.stop()
+      let found = try desktop.run(
+        "/bin/grep",
+        ["-rl", "--exclude=xpb-*", "--exclude=*-content", "--exclude=grep.log", Self.token, desktop.folder])
+      #expect(String(decoding: found.output, as: UTF8.self) == "")
+      let second = try Bridge(on: desktop)
+      #expect(try second.status().number("bytes") == 0)
+      #expect(try desktop.requestor().text() == nil)
+      try second.stop()
+    }
+
     @Test("what the daemon makes is for its user alone: B095")
     func modes() throws {
       try Scene.run { scene in

@@ -65,6 +65,25 @@ extension IntegrationTests {
       }
     }
 
+    @Test("what is still being sent of an older clip counts in all, and that is written down: B146")
+    func overTotal() throws {
+      try Scene.run(policy: Bridge.limiting("max-clip: 8M, max-total: 8M, idle-timeout: 3s")) { scene in
+        _ = try scene.copied("target UTF8_STRING size:6M")
+        let slow = try scene.desktop.requestor("convert UTF8_STRING stall-after=1 wait=no deadline=30000")
+        #expect(try waitUntil(within: 3) { try scene.bridge.status().number("transfers") == 1 })
+        let owner = try scene.claimed("target UTF8_STRING size:4M", awaiting: "UTF8_STRING")
+        #expect(try waitUntil(within: 5) { try scene.bridge.hasAudited(limit: "total-size") })
+        #expect(try scene.bridge.hasAudited(limit: "clip-size") == false)
+        #expect(try owner.status().flag("owned"), "nothing is cut: it stays with its owner")
+        try scene.expectOthersServed(countingBytes(4 << 20))
+        #expect(try waitUntil(within: 6) { try scene.bridge.status().number("transfers") == 0 })
+        try owner.claim()
+        try scene.bridge.sync()
+        #expect(try owner.status().flag("owned") == false, "there is room again")
+        _ = slow
+      }
+    }
+
     @Test("just under the cap is kept whole: B146")
     func underCap() throws {
       try Scene.run(policy: Self.small) { scene in

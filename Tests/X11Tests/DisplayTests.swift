@@ -7,13 +7,18 @@ import Testing
 @Suite(.serialized) struct DisplayTests {
   @Test(
     arguments: [
-      (":4", ":4", nil), (":4.0", ":4", 0), (":4.1", ":4", 1), ("unix:4", "unix:4", nil),
-      ("localhost:4.0", "localhost:4", 0), ("tcp/host:10.2", "tcp/host:10", 2), ("[::1]:3", "[::1]:3", nil),
+      (":4", ":4", nil), (":4.0", ":4", 0), (":4.1", ":4", 1), (":04", ":4", nil), (":004.00", ":4", 0),
+      ("unix:4", ":4", nil), ("unix:04.1", ":4", 1), ("unix/:4", ":4", nil), ("unix/foo:4", ":4", nil),
+      ("localhost:4.0", "localhost:4", 0), ("Host:4", "host:4", nil), ("tcp/host:10.2", "host:10", 2),
+      ("tcp/:4", "tcp/:4", nil), ("foo/unix:4", "foo/unix:4", nil), ("UNIX:4", "UNIX:4", nil),
+      ("tcp/unix:4", "tcp/unix:4", nil),
+      ("[::1]:3", "[::1]:3", nil),
     ] as [(String, String, Int?)])
   func nameIsNormalised(_ text: String, _ name: String, _ screen: Int?) throws {
     let parsed = try #require(DisplayName(text))
     #expect(parsed.description == name)
     #expect(parsed.screen == screen)
+    #expect(parsed.isLocal == name.hasPrefix(":"), "an identity is attested by the local socket alone")
   }
 
   @Test(arguments: ["", "4", ":", ":x", ":4.", ":4.x", ":4.0.0", ":-1", ":99999999999999999999"])

@@ -1,4 +1,5 @@
 @preconcurrency import Glibc
+import X11
 
 /// Where the daemon of a display listens: `$XDG_RUNTIME_DIR/xpastebridge/<display>/control`.
 struct ControlAddress: Hashable {
@@ -33,16 +34,11 @@ struct ControlAddress: Hashable {
     return Posix.stat(usual)?.isDirectory ?? false ? usual : nil
   }
 
-  /// One name for all spellings of a display: `:4.0`, `unix:4` and `:4` are the same, since selections belong to the
-  /// display and not to a screen of it.
+  /// One name for all spellings of a display: `:4.0`, `:04`, `unix:4` and `:4` are the same, since selections belong to
+  /// the display and not to a screen of it.
   static func key(of display: String) -> String {
-    var name = display
-    if name.hasPrefix("unix/:") { name = String(name.dropFirst(5)) }
-    if name.hasPrefix("unix:") { name = String(name.dropFirst(4)) }
-    if let colon = name.lastIndex(of: ":"), let dot = name[colon...].lastIndex(of: ".") {
-      name = String(name[..<dot])
-    }
-    // Displays can be paths of sockets; a directory name can't.
+    let name = DisplayName(display).map(\.description) ?? display
+    // What is no display's name, as one that was given by mistake, must not become a path either.
     let escaped = name.map { $0 == "/" ? "%2F" : $0 == "%" ? "%25" : String($0) }.joined()
     return escaped == "." || escaped == ".." || escaped.isEmpty ? "%2E" + escaped : escaped
   }

@@ -38,7 +38,8 @@ final class EffectRunner {
   private let watched: [NamedAtom]
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
-  private var managerSelection: ManagerSelection?
+  /// One for each screen: CLIPBOARD is common to them, so an instance on another screen would only fight this one.
+  private var managerSelections: [ManagerSelection] = []
   private var clipboardManager: ManagerSelection?
   /// Whether content of a clip that is gone may still stand in buffers.
   private var isRinseDue = false
@@ -80,8 +81,7 @@ final class EffectRunner {
   func start() throws(RunnerError) {
     display.selectOwnerChanges(of: watched.map(\.atom))
     hasPriority = display.raisePriority()
-    let name = display.atoms.intern("_XPASTEBRIDGE_S\(display.screen)")
-    managerSelection = try acquire(name)
+    for screen in display.roots.indices { managerSelections.append(try acquire(screen: screen)) }
     if options.isClipboardManager { acquireClipboardManager() }
     if let continuity = options.continuity { answerWaiting(of: continuity) }
     for (index, selection) in watched.enumerated() where !restore(selection) { adopt(selection, index: index) }
@@ -124,18 +124,19 @@ final class EffectRunner {
   func shutDown() {
     guard !isLost else { return display.close() }
     display.giveUpSelections()
-    if let managerSelection { display.resign(managerSelection) }
+    for selection in managerSelections { display.resign(selection) }
     display.close()
   }
 
-  private func acquire(_ name: NamedAtom) throws(RunnerError) -> ManagerSelection {
+  private func acquire(screen: Int) throws(RunnerError) -> ManagerSelection {
+    let name = display.atoms.intern("_XPASTEBRIDGE_S\(screen)")
     do throws(ManagerSelectionError) {
-      return try display.acquire(name, replacing: options.replaces)
+      return try display.acquire(name, on: display.roots[screen], replacing: options.replaces)
     } catch {
       switch error {
       case .owned(let owner):
-        throw .alreadyRunning(display: display.name, screen: display.screen, owner: resolver.resolve(owner))
-      case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: display.screen)
+        throw .alreadyRunning(display: display.name, screen: screen, owner: resolver.resolve(owner))
+      case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
       }
     }
   }
@@ -228,7 +229,7 @@ final class EffectRunner {
     case .selection(let other): feed(other, from: nil)
     case .windowTaken(let window): ending = ending ?? .windowTaken(window)
     case .selectionLost(let selection):
-      if selection == managerSelection?.selection.atom {
+      if managerSelections.contains(where: { $0.selection.atom == selection }) {
         ending = .replaced
       } else if selection == clipboardManager?.selection.atom {
         clipboardManager = nil

@@ -194,13 +194,7 @@ final class SubjectResolver {
 
   // MARK: The long way
 
-  private struct Finding {
-    var source: ClientMemory.Source
-    var window = Window.none
-    var pair: ClassPair?
-    var candidates: [Window] = []
-    var machine: String?
-  }
+  private typealias Finding = ClientMemory.Finding
 
   private func search(
     _ window: Window, answer: IdentityAnswer, holder: ClientHolder?, origin: Origin = .remote
@@ -210,14 +204,20 @@ final class SubjectResolver {
     let base = display.resourceBase(of: window)
     let (ancestor, ancestorPair, isTop) = classedAncestor(of: window, own: answer.classes[window])
     var finding: Finding
+    var spent: (from: MonotonicTime, to: MonotonicTime)?
     if let ancestorPair {
       finding = Finding(source: .ownTopLevel, window: ancestor, pair: ancestorPair, candidates: [ancestor])
       finding.machine = display.describe([ancestor]).first?.machine
+    } else if let recent = memories[base]?.budget.standIn(at: .now) {
+      finding = recent
     } else {
+      let begun = MonotonicTime.now
       finding = searchWindows(base: base, active: answer.activeWindow, processID: process?.identity.id)
+      spent = (begun, .now)
     }
     if let holder {
       remember(finding, base: base, window: window, ancestor: ancestor, isTop: isTop, holder: holder)
+      if let spent { memories[base]?.budget.spend(from: spent.from, to: spent.to, finding: finding) }
     }
     if finding.pair == nil, let process, Wine.isWine(process.executable?.value),
       let pair = display.answer(IdentityQuestion(answer.activeWindow)).classes[answer.activeWindow]

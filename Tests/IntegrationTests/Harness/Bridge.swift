@@ -23,7 +23,11 @@ final class Bridge {
     throw HarnessError("xpastebridge", expected: "a binary", found: "none at \(places.joined(separator: ", "))")
   }
 
-  init(on desktop: Desktop, policy: String = Bridge.allowAll, options: [String] = []) throws {
+  /// `spelling`: how the display is named to it; `environment`: the whole of its environment.
+  init(
+    on desktop: Desktop, policy: String = Bridge.allowAll, options: [String] = [], spelling: String? = nil,
+    environment: [String: String]? = nil
+  ) throws {
     self.desktop = desktop
     auditPath = desktop.path("audit.jsonl")
     policyPath = desktop.path("policy.yaml")
@@ -34,10 +38,10 @@ final class Bridge {
       return
     }
     let arguments = [
-      "run", "--display", desktop.display, "--policy", policyPath, "--audit", "all", "--audit-file", auditPath,
-      "--fatal-x-errors", "--no-bus",
+      "run", "--display", spelling ?? desktop.display, "--policy", policyPath, "--audit", "all", "--audit-file",
+      auditPath, "--fatal-x-errors", "--no-bus",
     ]
-    child = try desktop.start(try Self.binary(), arguments + options, keepsOutput: false)
+    child = try desktop.start(try Self.binary(), arguments + options, keepsOutput: false, only: environment)
     let ready = try waitUntil(within: 10) {
       guard child.isAlive else { return true }
       return try command("sync").status == 0
@@ -151,7 +155,7 @@ final class Bridge {
   }
 
   /// What its descriptors stand for, by number.
-  private func descriptors() -> [String] {
+  func descriptors() -> [String] {
     let folder = "/proc/\(child.pid)/fd"
     let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }

@@ -36,7 +36,11 @@ final class Desktop {
   /// Watches CLIPBOARD from the start and asks what the harness itself wants to know.
   private(set) var probe: Requestor!
 
-  init(windowManager: Bool = true) throws {
+  /// The X server.
+  private(set) var server: Child!
+
+  /// `user`: another desktop whose home and runtime folder this one has, too.
+  init(windowManager: Bool = true, screens: Int = 1, ofUserOf user: Desktop? = nil) throws {
     var template = Array("/tmp/xpb-desktop-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw HarnessError("/tmp", expected: "a folder", found: String(cString: strerror(errno)))
@@ -51,8 +55,9 @@ final class Desktop {
       "PYTHONDONTWRITEBYTECODE": "1",
       "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_COLOR": "1",
     ]
-    let server = try start(
-      "/usr/bin/Xvfb", ["-displayfd", "1", "-screen", "0", "1280x960x24", "-nolisten", "tcp", "-noreset"])
+    for key in ["HOME", "XDG_RUNTIME_DIR"] { environment[key] = user?.environment[key] ?? environment[key] }
+    let sizes = (0..<screens).flatMap { ["-screen", "\($0)", "1280x960x24"] }
+    server = try start("/usr/bin/Xvfb", ["-displayfd", "1"] + sizes + ["-nolisten", "tcp", "-noreset"])
     guard let line = try server.line(by: Deadline(seconds: 20)) else {
       throw HarnessError("Xvfb", expected: "its display number", found: "the end of its output: \(log("Xvfb"))")
     }
@@ -97,21 +102,25 @@ final class Desktop {
 
   @discardableResult
   func start(
-    _ program: String, _ arguments: [String] = [], keepsOutput: Bool = true, adding: [String: String] = [:]
+    _ program: String, _ arguments: [String] = [], keepsOutput: Bool = true, adding: [String: String] = [:],
+    only environment: [String: String]? = nil
   ) throws -> Child {
     let log = "\(folder)/\((program as NSString).lastPathComponent).log"
     let child = try Child(
-      program, arguments, environment: environment.merging(adding) { $1 }, log: log, keepsOutput: keepsOutput)
+      program, arguments, environment: (environment ?? self.environment).merging(adding) { $1 }, log: log,
+      keepsOutput: keepsOutput)
     children.append(child)
     return child
   }
 
   /// Runs a program to its end.
   func run(
-    _ program: String, _ arguments: [String], input: Data? = nil, within seconds: Double = 20
+    _ program: String, _ arguments: [String], input: Data? = nil, within seconds: Double = 20,
+    only environment: [String: String]? = nil
   ) throws -> (status: Int32, output: Data) {
     let child = try Child(
-      program, arguments, environment: environment, log: "\(folder)/\((program as NSString).lastPathComponent).log")
+      program, arguments, environment: environment ?? self.environment,
+      log: "\(folder)/\((program as NSString).lastPathComponent).log")
     defer { child.end() }
     if let input { child.send(input) }
     child.closeInput()

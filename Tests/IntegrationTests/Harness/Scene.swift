@@ -7,9 +7,13 @@ final class Scene {
   let bridge: Bridge
   let paster: Requestor
 
-  init(policy: String = Bridge.allowAll) throws {
-    desktop = try Desktop()
-    bridge = try Bridge(on: desktop, policy: policy)
+  init(
+    policy: String = Bridge.allowAll, windowManager: Bool = true, environment: [String: String]? = nil
+  ) throws {
+    desktop = try Desktop(windowManager: windowManager)
+    // What the command line needs to find the daemon is the one thing that an empty environment can't do without.
+    let runtime = ["XDG_RUNTIME_DIR": desktop.environment["XDG_RUNTIME_DIR"]!]
+    bridge = try Bridge(on: desktop, policy: policy, environment: environment.map { $0.merging(runtime) { $1 } })
     paster = try desktop.requestor()
   }
 
@@ -62,8 +66,11 @@ final class Scene {
   }
 
   /// Runs a test's body and the proof of health after it.
-  static func run(policy: String = Bridge.allowAll, _ body: (Scene) throws -> Void) throws {
-    let scene = try Scene(policy: policy)
+  static func run(
+    policy: String = Bridge.allowAll, windowManager: Bool = true, environment: [String: String]? = nil,
+    _ body: (Scene) throws -> Void
+  ) throws {
+    let scene = try Scene(policy: policy, windowManager: windowManager, environment: environment)
     defer { scene.desktop.close() }
     try body(scene)
     try scene.end()
