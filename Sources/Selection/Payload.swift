@@ -62,6 +62,12 @@ public struct Payload: Sendable {
     unsafe try segments[index].withBytes { unsafe try body($0) }
   }
 
+  /// Whether the bytes begin with these, which are few.
+  public func starts(with prefix: [UInt8]) -> Bool {
+    guard let first = segments.first else { return prefix.isEmpty }
+    return unsafe first.withBytes { unsafe $0.starts(with: prefix) }
+  }
+
   /// A digest of the first `limit` bytes under this process's random key: equal content has equal digests.
   public func digest(ofFirst limit: Int) -> Int {
     var hasher = Hasher()
