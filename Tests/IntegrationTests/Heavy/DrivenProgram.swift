@@ -74,6 +74,9 @@ extension Desktop {
     }.sorted()
   }
 
+  /// The content targets that CLIPBOARD lists.
+  func contentTargets() throws -> Set<String> { Set(try probe.targets() ?? []).filter(Exceptions.isContent) }
+
   /// Writes a file for a program to load.
   func file(_ name: String, _ content: Data) throws -> String {
     let path = path(name)

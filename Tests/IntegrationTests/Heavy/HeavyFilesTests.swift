@@ -4,8 +4,6 @@ import Testing
 extension IntegrationTests {
   /// Files copied and cut between real file managers (K17).
   @Suite(.serialized) struct HeavyFilesTests {
-    private static let targets = ["x-special/gnome-copied-files", "text/uri-list", "application/x-kde-cutselection"]
-
     private func listing(_ program: DrivenProgram, on desktop: Desktop) throws -> String {
       let path = desktop.path("listing")
       try program.talker.tell("source \(path)")
@@ -22,7 +20,8 @@ extension IntegrationTests {
       let into = try DrivenProgram(source == "thunar" ? "pcmanfm" : "thunar", on: desktop)
       try from.load("files", from: HeavySample.files(on: desktop))
       try from.copy()
-      let listed = Set(try desktop.probe.targets() ?? []).filter(Exceptions.isContent)
+      let listed = try desktop.contentTargets()
+      // PCManFM always lists the mark of cut files, and refuses it when they were copied.
       let offered = try listed.reduce(into: [String: Data]()) { $0[$1] = try desktop.probe.paste($1) }
       let before = try into.paste("files")
       #expect(offered["x-special/gnome-copied-files"]?.starts(with: Data("copy\n".utf8)) == true)
@@ -33,7 +32,7 @@ extension IntegrationTests {
       try bridge.sync()
       try from.crash()
       try bridge.sync()
-      #expect(Set(try desktop.probe.targets() ?? []).filter(Exceptions.isContent) == listed)
+      #expect(try desktop.contentTargets() == Set(offered.keys))
       for (target, bytes) in offered { expectSame(try desktop.probe.paste(target), bytes, target) }
       expectSame(try into.paste("files"), before, "\(source) → \(into.name) after the end of \(source)")
       #expect(try Data(listing(from, on: desktop).utf8) == before, "the originals are still there")
@@ -57,7 +56,7 @@ extension IntegrationTests {
         let list = try #require(try scene.paster.text("x-special/gnome-copied-files"))
         #expect(list.hasPrefix("cut\nfile:///"))
         #expect(list.split(separator: "\n").count == 4)
-        #expect(try scene.paster.text("text/uri-list")?.hasSuffix("\r\n") == true)
+        #expect(try scene.paster.text("text/uri-list")?.components(separatedBy: "file:///").count == 4)
         if pair.0 == "pcmanfm" { #expect(try scene.paster.text("application/x-kde-cutselection")?.first == "1") }
         expectSame(try into.paste("files"), Data(files.utf8), "\(pair)")
         #expect(try waitUntil(within: 5) { try listing(from, on: scene.desktop) == "" }, "moved, not copied")

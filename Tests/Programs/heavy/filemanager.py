@@ -15,16 +15,18 @@ class FileManager(Driver):
     pastes = ["files"]
 
     def open(self):
-        for name in "source", "target", "config", "data":
-            os.mkdir(self.path(name))
+        # Windows are found by the folder's name, also when two file managers are there.
+        self.source_folder, self.target_folder = (self.path(f"{use}-{self.name}") for use in ("source", "target"))
+        for folder in self.source_folder, self.target_folder, self.path("config"), self.path("data"):
+            os.mkdir(folder)
         os.environ["XDG_CONFIG_HOME"] = self.path("config")
         os.environ["XDG_DATA_HOME"] = self.path("data")
         self.start_bus()
         self.prepare()
-        self.process = self.start(*self.command(self.path("source")))
-        self.source_window = self.find_window("--name", "^source")
-        opener = self.start(*self.command(self.path("target")))
-        self.target_window = self.find_window("--name", "^target")
+        self.process = self.start(*self.command(self.source_folder))
+        self.source_window = self.find_window("--name", f"^source-{self.name}")
+        opener = self.start(*self.command(self.target_folder))
+        self.target_window = self.find_window("--name", f"^target-{self.name}")
         # The second start hands over to the first and ends.
         opener.wait(20)
 
@@ -32,10 +34,10 @@ class FileManager(Driver):
         pass
 
     def load(self, kind, path):
-        empty(self.path("source"))
+        empty(self.source_folder)
         for name in os.listdir(path):
             origin = os.path.join(path, name)
-            (shutil.copytree if os.path.isdir(origin) else shutil.copy)(origin, os.path.join(self.path("source"), name))
+            (shutil.copytree if os.path.isdir(origin) else shutil.copy)(origin, os.path.join(self.source_folder, name))
 
     def copy(self):
         self.take("ctrl+c", b"copy")
@@ -45,7 +47,7 @@ class FileManager(Driver):
 
     def take(self, key, word):
         """Presses the key until all files are in what is copied: a window shows new files after a moment."""
-        wanted = len(os.listdir(self.path("source")))
+        wanted = len(os.listdir(self.source_folder))
         for _ in range(5):
             self.copy_keys(self.source_window, "ctrl+a", key)
             lines = copied_files().split(b"\n")
@@ -55,7 +57,7 @@ class FileManager(Driver):
         raise RuntimeError(f"{self.name}: expected {wanted} files copied, found {len(lines) - 1}")
 
     def paste(self, kind, path, seconds="10"):
-        target = self.path("target")
+        target = self.target_folder
         empty(target)
         self.keys(self.target_window, "ctrl+v")
         form = None
@@ -69,7 +71,7 @@ class FileManager(Driver):
         return answer(path, folder_form(target))
 
     def source(self, path):
-        return answer(path, folder_form(self.path("source")))
+        return answer(path, folder_form(self.source_folder))
 
     def command_names(self):
         return super().command_names() + ["cut", "source"]
