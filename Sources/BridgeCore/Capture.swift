@@ -6,7 +6,7 @@ struct Capture: Sendable {
   let owner: Window
   let source: Subject
   let kind: AuditRecord.Kind
-  let selectionTime: ServerTime
+  var selectionTime: ServerTime
   var startedAt: MonotonicTime
   /// The owner didn't answer TARGETS in time and was left in place. Its answer may still come: a program that was busy for
   /// some seconds goes on, and then it must not stay unguarded.
@@ -20,8 +20,16 @@ struct Capture: Sendable {
   var received: [Representation] = []
   /// Targets that gave nothing, with the limit that was to blame, if one was.
   var failed: [(target: Target, limit: AuditRecord.Limit?)] = []
+  /// The owner cleared the selection while it was answering for its cut files, the last thing it was asked for. PCManFM does:
+  /// whoever has read the list moves the files, so it gives it once. Whether that was so its answer tells.
+  var isCleared = false
   /// Hand-overs to answer when the capture is over.
   var saves: [SaveRequest] = []
+
+  /// Whether the file managers' list of files came, and says that they were cut.
+  var hasCutFiles: Bool {
+    received.contains { $0.target.name == TargetList.copiedFiles && $0.payload.starts(with: Array("cut\n".utf8)) }
+  }
 
   var byteCount: Int { received.reduce(0) { $0 + $1.payload.count } }
 }
@@ -69,6 +77,20 @@ extension Bridge {
       phases[change.selection] = .settling(until: quiet(after: now), time: change.selectionTime)
       return effects + refuseSaves(capture.saves)
     }
+    if case .capturing(var capture) = phase, awaitsCopiedFilesAlone(capture) {
+      (capture.isCleared, capture.selectionTime) = (true, change.selectionTime)
+      phases[change.selection] = .capturing(capture)
+      return []
+    }
+    return clear(change, from: phase, at: now)
+  }
+
+  private func awaitsCopiedFilesAlone(_ capture: Capture) -> Bool {
+    capture.pending.count == 1
+      && capture.pending.allSatisfy { conversions[$0]?.transfer.target.name == TargetList.copiedFiles }
+  }
+
+  private mutating func clear(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     if change.cause == .set, let source = currentSource(of: phase) {
@@ -227,6 +249,11 @@ extension Bridge {
     _ capture: Capture, on selection: NamedAtom, expecting owner: Window, limit: AuditRecord.Limit?,
     at now: MonotonicTime
   ) -> [Effect] {
+    if capture.isCleared, !capture.hasCutFiles {
+      let change = OwnerChange(selection: selection, owner: .none, cause: .set, selectionTime: capture.selectionTime)
+      return clear(change, from: .capturing(capture), at: now)
+    }
+    let owner = capture.isCleared ? .none : owner
     var capture = capture
     var effects = abandonConversions(of: &capture, limit: limit)
     guard !capture.received.isEmpty else {

@@ -79,6 +79,12 @@ public struct Payload: Sendable {
     segments[index].move(to: pages, at: offset)
   }
 
+  /// Whether the bytes begin with these, which are few.
+  public func starts(with prefix: [UInt8]) -> Bool {
+    guard let first = segments.first else { return prefix.isEmpty }
+    return unsafe first.withBytes { unsafe $0.starts(with: prefix) }
+  }
+
   /// A digest of the first `limit` bytes under this process's random key: equal content has equal digests.
   public func digest(ofFirst limit: Int) -> Int {
     var hasher = Hasher()

@@ -3,7 +3,8 @@
 ///
 /// This is the one place that leaves targets out; docs/icccm.md prints it. What is left out is not offered either.
 public struct TargetList: Hashable, Sendable {
-  /// The content targets to ask for, text first, else in the owner's order, each once.
+  /// The content targets to ask for, text first, what may end the owner's content last, else in the owner's order, each
+  /// once.
   public let wanted: [Target]
   /// The content targets in the owner's own order: the order in which we list them.
   public let offered: [Target]
@@ -19,11 +20,15 @@ public struct TargetList: Hashable, Sendable {
       !Self.metadata.contains($0.name) && !Self.isExcluded($0.name) && seen.insert($0).inserted
     }
     let hasPNG = content.contains { $0.name == "image/png" }
-    let kept = content.filter { !(hasPNG && Self.isRasterDuplicate($0.name)) }
+    let hasDrawing = content.contains { $0.name == Self.inkscapeDrawing }
+    let kept = content.filter {
+      !(hasPNG && Self.isRasterDuplicate($0.name)) && !(hasDrawing && Self.inkscapeExports.contains($0.name))
+    }
     offered = Array(kept.prefix(limit))
     beyondLimit = kept.count - offered.count
     let text = offered.filter { Self.isPlainText($0.name) }
-    wanted = text + offered.filter { !Self.isPlainText($0.name) }
+    let last = offered.filter { $0.name == Self.copiedFiles }
+    wanted = text + offered.filter { !Self.isPlainText($0.name) && $0.name != Self.copiedFiles } + last
     listsSaveTargets = listed.contains { $0.name == "SAVE_TARGETS" }
   }
 
@@ -45,6 +50,21 @@ public struct TargetList: Hashable, Sendable {
 
   /// xsel lists INCR, which is a property's type and nothing to convert to (ICCCM 2.7.2).
   public static let typesListedAsTargets: Set<String> = ["INCR"]
+
+  /// The file managers' list of copied or cut files. Of cut ones PCManFM gives it once and clears the selection as it does;
+  /// what is asked after it is refused.
+  public static let copiedFiles = "x-special/gnome-copied-files"
+
+  /// Inkscape's own format, by which a list of its targets is known.
+  public static let inkscapeDrawing = "image/x-inkscape-svg"
+
+  /// What Inkscape offers by its extensions, each a program that it starts when asked (0.1 to 0.3 s; 11 of them beside
+  /// those that go with the raster images) and that renames the person's drawing on the way, and the twins of its SVG
+  /// formats, which are not even compressed. The drawing itself comes as SVG, PNG, PDF, PostScript, EMF and WMF.
+  public static let inkscapeExports: Set<String> = [
+    "application/tar", "application/x-xcf", "application/x-zip", "image/dxf", "image/hpgl", "image/sif", "text/html",
+    "image/svg+xml-compressed", "image/x-inkscape-svg-compressed",
+  ]
 
   private static func isExcluded(_ name: String) -> Bool {
     typesListedAsTargets.contains(name) || sideEffects.contains(name) || ownersResources.contains(name)

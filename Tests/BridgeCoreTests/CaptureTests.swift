@@ -192,6 +192,42 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(cleared.paste("UTF8_STRING", by: Apps.browser) == nil, "a clear by request goes first")
   }
 
+  /// PCManFM clears the selection as it hands out the list of files that were cut: the files can still be moved, once. The
+  /// same clear with anything else in that list or still to come is a clear (K17, K09 B085).
+  @Test(arguments: ["cut\nfile:///a", "copy\nfile:///a", "cut"])
+  func clearedByGivingCutFiles(list: String) {
+    let files = "x-special/gnome-copied-files"
+    var stage = Stage()
+    stage.copy(
+      .init(0x40_0001, Apps.ledger, [(files, .silent), ("text/uri-list", .bytes(text))]))
+    #expect(stage.asked == ["TARGETS", "text/uri-list", files])
+    stage.clear()
+    stage.sources[.none] = .init(0, Apps.ledger, [(files, .bytes(Array(list.utf8)))])
+    stage.feed(.conversionAnswered(ConversionID(3), stored: true), nil)
+    stage.wait(milliseconds: 100)
+    let isKept = list.hasPrefix("cut\n")
+    #expect(stage.paste(files, by: Apps.browser)?.bytes == (isKept ? Array(list.utf8) : nil))
+    #expect(stage.paste("text/uri-list", by: Apps.browser)?.bytes == (isKept ? text : nil))
+    #expect(stage.audit.contains { $0.kind == .clear } == !isKept)
+    #expect(!stage.hasOpenConversions)
+  }
+
+  /// A clear while more than that list is still to come is a clear, and so is one that no answer follows.
+  @Test func clearedBeforeTheCutFiles() {
+    let files = "x-special/gnome-copied-files"
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [(files, .silent), ("text/uri-list", .silent)]))
+    stage.clear()
+    #expect(stage.audit.contains { $0.kind == .clear })
+    var unanswered = Stage()
+    unanswered.copy(.init(0x40_0001, Apps.ledger, [(files, .silent), ("text/uri-list", .bytes(text))]))
+    unanswered.clear()
+    unanswered.wait(milliseconds: 10_100)
+    #expect(unanswered.paste("text/uri-list", by: Apps.browser) == nil)
+    #expect(unanswered.audit.contains { $0.kind == .clear })
+    #expect(!unanswered.hasOpenConversions)
+  }
+
   /// A source that takes its own content back at once, again and again, is no better than a rival (K07).
   @Test func sourceThatFightsBack() {
     var stage = Stage()

@@ -137,6 +137,42 @@ extension IntegrationTests {
       }
     }
 
+    @Test(
+      "a source that takes the selection again with empty text, or with nothing, clears for good: B085",
+      arguments: ["target UTF8_STRING empty", ""])
+    func clearedByEmptyCopy(content: String) throws {
+      try Scene.run { scene in
+        _ = try scene.copied("target UTF8_STRING text:older")
+        let owner = try scene.copied(
+          "target UTF8_STRING text:\(Self.token)", "target x-kde-passwordManagerHint text:secret")
+        #expect(try scene.paster.text() == Self.token)
+        try owner.tell("reset")
+        if !content.isEmpty { try owner.tell(content) }
+        try owner.claim()
+        try scene.bridge.sync()
+        #expect(try scene.paster.text() ?? "" == "")
+        #expect(try scene.bridge.status().number("bytes") == 0)
+        owner.quit()
+        try scene.bridge.sync()
+        #expect(try scene.paster.text() ?? "" == "")
+        try scene.expectNextCopy()
+      }
+    }
+
+    @Test(
+      "a source whose window is destroyed or that ends has not cleared: B085 K06",
+      arguments: ["destroy helper", "exit"])
+    func endedIsNotCleared(end: String) throws {
+      try Scene.run { scene in
+        let owner = try scene.copied("target UTF8_STRING text:kept")
+        owner.order(end)
+        if end == "exit" { #expect(try owner.child.exitStatus(within: 5) == 0) } else { try owner.wait("done") }
+        try scene.bridge.sync()
+        #expect(try scene.paster.text() == "kept")
+        #expect(try !scene.bridge.audit().contains { $0.action == "clear" })
+      }
+    }
+
     @Test("a clear with a time before the copy is none, as the server has it: B086")
     func staleClear() throws {
       try Scene.run { scene in

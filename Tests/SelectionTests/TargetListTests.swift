@@ -45,6 +45,33 @@ private func wanted(_ names: [String], limit: Int = 256) -> [String] {
     #expect(wanted(["image/jpeg", "image/bmp"]) == ["image/jpeg", "image/bmp"])
   }
 
+  /// PCManFM clears the selection as it gives the list of cut files: nothing can be asked after it (K17).
+  @Test func copiedFilesLast() {
+    let list = TargetList(
+      listed: targets(["text/uri-list", "x-special/gnome-copied-files", "application/x-kde-cutselection", "STRING"]),
+      limit: 256)
+    #expect(
+      list.wanted.map(\.name)
+        == ["STRING", "text/uri-list", "application/x-kde-cutselection", "x-special/gnome-copied-files"])
+    #expect(list.offered.map(\.name).prefix(2) == ["text/uri-list", "x-special/gnome-copied-files"])
+  }
+
+  /// Inkscape 1.2 lists 33 targets, some twice; what it starts a program for is left out (K12 B118).
+  @Test func inkscape() {
+    let exports = [
+      "image/x-inkscape-svg-compressed", "image/svg+xml-compressed", "application/x-zip", "image/dxf", "image/dxf",
+      "application/x-xcf", "image/hpgl", "text/html", "image/jpeg", "application/x-zip", "application/tar", "image/sif",
+      "image/tiff", "image/webp",
+    ]
+    let kept = [
+      "text/plain", "image/x-inkscape-svg", "image/png", "image/svg+xml", "image/x-e-postscript", "image/x-emf",
+      "text/xml+fxg", "text/x-tex", "text/xml+xaml", "text/x-povray-script", "application/pdf", "image/x-postscript",
+      "image/x-wmf",
+    ]
+    #expect(wanted(kept + exports + ["image/svg+xml", "image/png"]) == kept)
+    #expect(wanted(["text/html", "image/svg+xml", "image/dxf"]) == ["text/html", "image/svg+xml", "image/dxf"])
+  }
+
   @Test func beyondTheLimitIsCounted() {
     let list = TargetList(listed: targets((0..<10).map { "x/\($0)" } + ["SAVE_TARGETS"]), limit: 4)
     #expect(list.offered.count == 4)
