@@ -46,7 +46,7 @@ test: ## Run every check and test, to the closing line `N passed, N failed`
 	Scripts/install-packages build test
 	Scripts/test
 
-bench: ## Measure against the budgets and a bare C owner; fails only if it can't measure
+bench: ## Measure against the budgets, a bare C owner and other programs; fails only if it can't measure
 	Scripts/install-packages build bench
 	$(SWIFT_BUILD)
 	swift build --scratch-path $(SCRATCH) -c release --product PolicyBench
