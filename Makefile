@@ -53,7 +53,7 @@ soak: ## Thousands of mixed transfers with deaths at random moments, and what is
 	$(MAKE) -s -C Tests/Clients
 	Tests/Soak/soak --binary $(BINARY) --clients Tests/Clients/build $(COUNT:%=--count %) $(SEED:%=--seed %)
 
-bench: ## Measure against the budgets and a bare C owner; fails only if it can't measure
+bench: ## Measure against the budgets, a bare C owner and other programs; fails only if it can't measure
 	Scripts/install-packages build bench
 	$(SWIFT_BUILD)
 	swift build --scratch-path $(SCRATCH) -c release --product PolicyBench

@@ -1,4 +1,5 @@
-/* process_idle PID SECONDS: voluntary context switches of all threads of a process while nothing happens, and its memory. */
+/* process_idle PID SECONDS: voluntary context switches of all threads of a process while nothing happens, the processor time
+ * that it has used in its life, and its memory. */
 #include "measure.h"
 #include <dirent.h>
 
@@ -29,6 +30,23 @@ static long switches(long pid) {
     return sum;
 }
 
+/* Nanoseconds on a processor, of all threads that live. */
+static long long processor_ns(long pid) {
+    char folder[64], path[512];
+    long long sum = 0, one;
+    snprintf(folder, sizeof folder, "/proc/%ld/task", pid);
+    DIR *tasks = opendir(folder);
+    for (struct dirent *e; tasks && (e = readdir(tasks));)
+        if (e->d_name[0] != '.') {
+            snprintf(path, sizeof path, "%s/%s/schedstat", folder, e->d_name);
+            FILE *f = fopen(path, "r");
+            if (f && fscanf(f, "%lld", &one) == 1) sum += one;
+            if (f) fclose(f);
+        }
+    if (tasks) closedir(tasks);
+    return sum;
+}
+
 int main(int argc, char **argv) {
     long pid = number_argument(argc, argv, 1, "a process id", 1), seconds = number_argument(argc, argv, 2, "a number of seconds", 0);
     char path[64];
@@ -37,6 +55,6 @@ int main(int argc, char **argv) {
     nanosleep(&rest, NULL); /* the measure itself: what happens while nothing happens */
     long after = switches(pid);
     snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", pid);
-    printf("pid=%ld seconds=%ld switches=%ld pss_kb=%ld pss_anon_kb=%ld\n", pid, seconds, after - before, field(path, "Pss:"), field(path, "Pss_Anon:"));
+    printf("pid=%ld seconds=%ld switches=%ld processor_us=%lld pss_kb=%ld pss_anon_kb=%ld\n", pid, seconds, after - before, processor_ns(pid) / 1000, field(path, "Pss:"), field(path, "Pss_Anon:"));
     return 0;
 }

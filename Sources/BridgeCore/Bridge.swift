@@ -197,14 +197,15 @@ public struct Bridge: Sendable {
         effects += claim(
           Claim(Holding(time: time, clip: nil), expecting: .none), on: selection)
       case .capturing(let capture): effects += captureOverdue(capture, on: selection, at: now)
-      case .held(let holding): effects += expire(holding, on: selection)
+      case .held(let holding): effects += expire(holding, on: selection, at: now)
       }
     }
     return effects
   }
 
-  private mutating func expire(_ holding: Holding, on selection: NamedAtom) -> [Effect] {
+  private mutating func expire(_ holding: Holding, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
     guard let clip = holding.clip, let first = clip.entries.first else { return [] }
+    noteEnd(of: clip, on: selection, at: now)
     phases[selection] = .held(Holding(time: holding.time, clip: nil))
     usedUp[selection] = nil
     recorded[selection] = [:]

@@ -4,7 +4,7 @@ import Selection
 /// What is known while an owner is being asked for its content.
 struct Capture: Sendable {
   let owner: Window
-  let source: Subject
+  var source: Subject
   let kind: AuditRecord.Kind
   var selectionTime: ServerTime
   var startedAt: MonotonicTime
@@ -25,6 +25,8 @@ struct Capture: Sendable {
   var isCleared = false
   /// Hand-overs to answer when the capture is over.
   var saves: [SaveRequest] = []
+  /// Whether a program offers again what another one had marked secret.
+  var repeatsSecret = false
 
   /// Whether the file managers' list of files came, and says that they were cut.
   var hasCutFiles: Bool {
@@ -93,6 +95,7 @@ extension Bridge {
   private mutating func clear(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
+    if case .held(let holding) = phase { noteClear(of: holding, on: change.selection, at: now) }
     if change.cause == .set, let source = currentSource(of: phase) {
       effects.append(
         .audit(
@@ -264,13 +267,22 @@ extension Bridge {
       }
       return effects + leave(capture, on: selection, limit: limit)
     }
+    let offerer = capture.source
+    let original = repeated(by: capture, on: selection)
+    if let original {
+      (capture.source, capture.startedAt) = (original.source, original.copiedAt)
+      capture.repeatsSecret = original.isSensitive
+    }
     let judged = judge(capture, on: selection)
-    let records = copyRecords(of: judged, capture, limit: limit, on: selection)
+    var records = copyRecords(of: judged, capture, limit: limit, on: selection)
+    if original != nil { records.append(repetition(by: offerer, like: records.first, on: selection)) }
     guard let kept = judged.clip.entries.first else {
+      noteRefusal(of: capture, as: judged, on: selection, at: now)
       let holding = Holding(time: capture.selectionTime, clip: nil)
       return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
     }
-    if isRivalry(judged.clip, on: selection) {
+    // A clip under rules isn't left to one who had no right to offer it.
+    if original == nil, isRivalry(judged.clip, on: selection) {
       phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: true)
       effects.append(
         .audit(

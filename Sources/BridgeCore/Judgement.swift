@@ -26,7 +26,8 @@ extension Bridge {
     let forms = order.compactMap { target in capture.received.first { $0.target == target } }
     let clip = Clip(
       number: clipCount, source: capture.source, kind: capture.kind, copiedAt: capture.startedAt,
-      isSensitive: Clip.isMarkedSecret(forms), listsSaveTargets: capture.list?.listsSaveTargets ?? false, entries: [])
+      isSensitive: capture.repeatsSecret || Clip.isMarkedSecret(forms),
+      listsSaveTargets: capture.list?.listsSaveTargets ?? false, entries: [])
     return judge(clip, forms, on: selection)
   }
 
@@ -111,17 +112,61 @@ extension Bridge {
 
   /// Remembers the clip that somebody takes from us right after we took it: perhaps to offer the same again.
   mutating func noteLoss(of phase: Phase, on selection: NamedAtom, at now: MonotonicTime) {
-    guard case .held(let holding) = phase, let clip = holding.clip, let claimed = claimedAt[selection],
-      now < claimed.advanced(byMilliseconds: Self.rivalryMilliseconds)
-    else {
-      if case .held = phase { contests[selection] = nil }
+    if case .overtaken(let claim) = phase, let clip = claim.holding.clip { noteEnd(of: clip, on: selection, at: now) }
+    guard case .held(let holding) = phase else { return }
+    guard let clip = holding.clip else {
+      // Held empty, for the clip that was cleared, refused or expired a moment ago.
+      if contests[selection].map({ $0.isRecent(at: now) }) == false { contests[selection] = nil }
+      return
+    }
+    guard let claimed = claimedAt[selection], now < claimed.advanced(byMilliseconds: Self.rivalryMilliseconds) else {
+      contests[selection] = nil
       return
     }
     let print = Fingerprint(clip.entries.map(\.representation))
     if contests[selection].map({ $0.print.agrees(with: print) }) != true {
-      contests[selection] = Contest(print: print, source: clip.source, rounds: 0)
+      contests[selection] = Contest(of: clip, print, at: now)
     }
+    contests[selection]?.lastSeen = now
     contests[selection]?.isReaction = now < claimed.advanced(byMilliseconds: Self.reactionMilliseconds)
+  }
+
+  /// Remembers a clip under rules that is cleared, expires or is overtaken, since tools that have read it bring it back.
+  mutating func noteEnd(of clip: Clip, on selection: NamedAtom, at now: MonotonicTime) {
+    guard clip.isSensitive || policy.isRestricted(clip.source) else { return }
+    contests[selection] = Contest(of: clip, Fingerprint(clip.entries.map(\.representation)), at: now)
+  }
+
+  /// A clear is what tools answer, however long ago the clip was refused or expired.
+  mutating func noteClear(of holding: Holding, on selection: NamedAtom, at now: MonotonicTime) {
+    if let clip = holding.clip { return noteEnd(of: clip, on: selection, at: now) }
+    contests[selection]?.lastSeen = now
+  }
+
+  /// Remembers a copy of which nothing was kept.
+  mutating func noteRefusal(of capture: Capture, as judged: JudgedClip, on selection: NamedAtom, at now: MonotonicTime)
+  {
+    contests[selection] = Contest(of: judged.clip, Fingerprint(capture.received), at: now)
+  }
+
+  /// The clip under rules that this capture brings back although another program made it, if it does. What is
+  /// decided of content must not end because a tool that read it in time offers it as its own.
+  func repeated(by capture: Capture, on selection: NamedAtom) -> Contest? {
+    guard let contest = contests[selection], contest.isRecent(at: capture.startedAt),
+      !capture.source.isSameApp(as: contest.source), contest.isSensitive || policy.isRestricted(contest.source),
+      contest.print.isRepeated(in: Fingerprint(capture.received))
+    else { return nil }
+    return contest
+  }
+
+  /// What is written down of the one who offered it again; the clip's own record names who it came from.
+  func repetition(
+    by offerer: Subject, like record: AuditRecord?, on selection: NamedAtom
+  ) -> AuditRecord {
+    AuditRecord(
+      kind: .copy, selection: policyName(of: selection), source: offerer, targets: record?.targets ?? [],
+      bytes: record?.bytes ?? 0, verdict: record?.verdict ?? .deny, reason: record?.reason ?? .builtInDefault,
+      outcome: .refused, limit: .rival, isAlwaysWritten: true)
   }
 
   /// Whether `clip` is our own content offered by a rival once too often (product.md 5.9).
@@ -156,9 +201,26 @@ struct Contest: Sendable {
   let print: Fingerprint
   /// Who made the clip, before any rival offered it.
   let source: Subject
-  var rounds: Int
+  /// When that one copied it.
+  let copiedAt: MonotonicTime
+  let isSensitive: Bool
+  var rounds = 0
+  /// When the selection was last seen to lose it.
+  var lastSeen: MonotonicTime
   /// Whether the last loss came so soon after our claim that a program answered it.
   var isReaction = false
+
+  init(of clip: Clip, _ print: Fingerprint, at now: MonotonicTime) {
+    self.print = print
+    source = clip.source
+    copiedAt = clip.copiedAt
+    isSensitive = clip.isSensitive
+    lastSeen = now
+  }
+
+  func isRecent(at now: MonotonicTime) -> Bool {
+    now < lastSeen.advanced(byMilliseconds: Bridge.rivalryMilliseconds)
+  }
 }
 
 /// Enough of a clip to recognise it, none of its content: lengths and keyed digests of the first 64 KiB, the key being
@@ -172,6 +234,11 @@ struct Fingerprint: Sendable {
       forms[form.target] = (form.payload.count, form.payload.digest(ofFirst: 64 << 10))
     }
     self.forms = forms
+  }
+
+  /// Whether some content of this clip is among the other's, under any target: tools offer text under names of their own.
+  func isRepeated(in other: Fingerprint) -> Bool {
+    forms.values.contains { mine in mine.count > 0 && other.forms.values.contains { $0 == mine } }
   }
 
   /// Whether the two have targets in common, and the same content in all of these.
