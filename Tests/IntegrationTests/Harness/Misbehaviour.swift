@@ -165,8 +165,8 @@ struct Misbehaviour: Sendable, CustomTestStringConvertible {
       Misbehaviour(.requestor, "never deleting", "many 100 TARGETS from=fresh keep=yes wait=no"),
       Misbehaviour(.requestor, "a flood", "loop 100000 TARGETS wait=no"),
       Misbehaviour(.requestor, "a flood", "loop 100000 x/none wait=no interval=0"),
-      Misbehaviour(.requestor, "a flood", "many 5000 x/none wait=no"),
-      Misbehaviour(.requestor, "a flood", "many 3000 TIMESTAMP from=fresh wait=no"),
+      Misbehaviour(.requestor, "a flood", "many 2000 x/none wait=no"),
+      Misbehaviour(.requestor, "a flood", "many 2000 TIMESTAMP from=fresh wait=no"),
     ]
     + ["request", "notify", "property", "clear", "destroy", "owner"].flatMap { kind in
       ["", " times=3000", " window=owner requestor=owner target=TARGETS property=XPB_X time=1 times=5"].map {
