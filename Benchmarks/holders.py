@@ -143,9 +143,9 @@ class Manager(Holder):
         return self.keeps(1024)
 
     def keeps(self, size):
-        for _ in range(8):
+        for _ in range(8 if size <= MIB else 2):
             owner = self.source(size)
-            time.sleep(1 + size / (32 * MIB))  # managers look at a copy at leisure, and nothing says when they have
+            time.sleep(1 + size / (8 * MIB))  # managers look at a copy at leisure, and nothing says when they have
             self.stage.end(owner)
             if self.holds(size, 1 + size / (16 * MIB)):
                 return True
