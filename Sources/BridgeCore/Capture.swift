@@ -281,9 +281,8 @@ extension Bridge {
       let holding = Holding(time: capture.selectionTime, clip: nil)
       return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
     }
-    // A clip under rules isn't left to one who had no right to offer it.
-    if original == nil, isRivalry(judged.clip, on: selection) {
-      phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: true)
+    if isRivalry(judged.clip, isRepetition: original != nil, on: selection) {
+      phases[selection] = .foreign(owner: capture.owner, source: offerer, isRival: true)
       effects.append(
         .audit(
           record(

@@ -169,12 +169,13 @@ extension Bridge {
       outcome: .refused, limit: .rival, isAlwaysWritten: true)
   }
 
-  /// Whether `clip` is our own content offered by a rival once too often (product.md 5.9).
-  mutating func isRivalry(_ clip: Clip, on selection: NamedAtom) -> Bool {
+  /// Whether `clip` is our own content offered by a rival once too often (product.md 5.9). A repetition of a clip under
+  /// rules is met as often as its own source is, and no more: nobody gets an endless fight.
+  mutating func isRivalry(_ clip: Clip, isRepetition: Bool, on selection: NamedAtom) -> Bool {
     guard let contest = contests[selection] else { return false }
     // The source itself may copy the same again: a person presses the key twice. No person answers our claim at once.
-    guard contest.isReaction || !clip.source.isSameApp(as: contest.source),
-      contest.print.agrees(with: Fingerprint(clip.entries.map(\.representation)))
+    let isAnswer = contest.isReaction || !clip.source.isSameApp(as: contest.source)
+    guard isRepetition || isAnswer && contest.print.agrees(with: Fingerprint(clip.entries.map(\.representation)))
     else {
       contests[selection] = nil
       return false

@@ -31,6 +31,21 @@ private let secret: [UInt8] = Array("secret".utf8)
     #expect(stage.paste("text/plain", by: Apps.vault) == nil, "expires when the original would have")
   }
 
+  /// One that takes it back without end is met as often as the clip's own source is, then left with it, and that is said.
+  @Test func insistingTool() {
+    var stage = Stage(Policies.vaultIsPrivate)
+    stage.copy(text(0x40_0001, Apps.vault))
+    var met = 0
+    for _ in 0..<20 {
+      stage.wait(milliseconds: 5)
+      stage.copy(text(0x70_0001, Apps.tool))
+      if stage.owner == Stage.daemon { met += 1 }
+    }
+    #expect(met == 8)
+    #expect(stage.audit.contains { $0.limit == .rival && $0.outcome == .left })
+    #expect(stage.bridge.status.first?.source == Apps.tool, "the status names the tool, not the clip's source")
+  }
+
   /// What expired stays expired.
   @Test func expiredClip() {
     var stage = Stage(Policies.vaultIsPrivate)
