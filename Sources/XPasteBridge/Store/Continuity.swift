@@ -65,11 +65,12 @@ final class Continuity {
     let contents = readLedger()
     if contents?.isRestoring == true { dropInherited("the run before ended while it took that up") }
     guard let contents, contents.server == place.server, contents.boot == place.boot else { return [] }
+    let before = "of the run before"
     if contents.transfers > 0 {
-      say("\(contents.transfers) incremental transfers of the run before were cut off", .notice)
+      say("incremental transfers \(before) that were cut off: \(contents.transfers)", .notice)
     }
-    if contents.unkept > 0 { say("\(contents.unkept) requests of the run before were not kept", .warning) }
-    if !contents.waiting.isEmpty { say("refusing \(contents.waiting.count) requests of the run before", .notice) }
+    if contents.unkept > 0 { say("requests \(before) that were not kept: \(contents.unkept)", .warning) }
+    if !contents.waiting.isEmpty { say("requests \(before) that are refused now: \(contents.waiting.count)", .notice) }
     return contents.waiting.map {
       RequestFields(
         requestor: $0.requestor, selection: $0.selection, target: $0.target, property: $0.property, time: $0.time)
