@@ -6,6 +6,7 @@ it, so the answer has another pid. `copy` takes `password` (also when nothing is
 """
 
 import argparse
+import os
 import subprocess
 import uuid
 
@@ -57,7 +58,9 @@ class KeePassXC(Driver):
     def show(self):
         self.process = self.start(
             "keepassxc", "--pw-stdin", "--config", self.path("keepassxc.ini"), "--localconfig", self.path("local.ini"),
-            self.database, stdin=subprocess.PIPE)
+            self.database, stdin=subprocess.PIPE,
+            # There its lock lies, which lets a user have one KeePassXC on all displays together.
+            env={**os.environ, "TMPDIR": self.folder})
         self.process.stdin.write(MASTER.encode() + b"\n")
         self.process.stdin.close()
         self.window = self.find_window("--name", "^vault.kdbx - KeePassXC$")

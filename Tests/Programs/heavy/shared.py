@@ -107,14 +107,14 @@ class Driver:
         wait_until(seconds, lambda: clipboard_time() not in (before, b""))
 
     def close(self):
-        for process in reversed(self.children):
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(3)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+        # Whoever ends the driver by a signal gives it two seconds.
+        alive = [process for process in reversed(self.children) if process.poll() is None]
+        for process in alive:
+            process.terminate()
+        if not wait_until(1, lambda: all(process.poll() is not None for process in alive)):
+            for process in alive:
+                process.kill()
+                process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def command_names(self):
