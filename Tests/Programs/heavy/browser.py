@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from desktop import Driver, activate, run, wait_until, windows
+from desktop import START_LIMIT, Driver, activate, run, wait_until, windows
 
 # Nothing arrives when nothing can be pasted; a browser is through with asking long before.
 PASTE_LIMIT = 6
@@ -20,6 +20,18 @@ class Browser(Driver):
 
     copies = ["text", "rich", "image"]
     pastes = ["text", "rich", "image"]
+
+    def wait_for_keys(self):
+        """A window that has just been opened may take its first keys elsewhere."""
+
+        def takes_keys():
+            self.call("empty", "text")
+            self.keys(self.window, "x")
+            return wait_until(1, lambda: self.call("held", "text"))
+
+        if not wait_until(START_LIMIT, takes_keys):
+            raise RuntimeError(f"{self.name}: expected a page that takes keys within {START_LIMIT} s")
+        self.call("empty", "text")
 
     def call(self, function, *arguments):
         return self.evaluate(f"{function}({', '.join(json.dumps(a) for a in arguments)})")
@@ -41,10 +53,9 @@ class Browser(Driver):
             self.evaluate(f"place({json.dumps(self.kind)}).focus()")
             self.keys(self.window, "ctrl+a", "ctrl+c")
             return
-        activate(self.window)
         x, y = (str(int(value)) for value in self.point)
         before = windows()
-        run("xdotool", "mousemove", x, y, "click", "3")
+        activate(self.window, "mousemove", x, y, "click", "3")
         # The menu is a window of its own; "Copy Image" has the same key in both browsers.
         if not wait_until(5, lambda: windows() - before):
             raise RuntimeError(f"{self.name}: expected a menu, found none")

@@ -9,7 +9,7 @@ EVERYTHING = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256
 
 class Calc(Office):
     wm_class = "libreoffice-calc"
-    factory = "scalc"
+    option = "calc"
     copies = ["text", "cells"]
     pastes = ["text", "cells"]
 

@@ -36,11 +36,12 @@ class Chromium(Browser):
         self.number = 0
         self.rest = b""
         self.session = None
-        self.window = self.find_window("--class", "^Chromium$")
+        self.window = self.find_window("--all", "--pid", str(self.process.pid), "--class", "^Chromium$")
         pages = [t for t in self.command("Target.getTargets")["targetInfos"] if t["type"] == "page"]
         attached = self.command("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)
         self.session = attached["sessionId"]
         self.evaluate("document.readyState === 'complete' || new Promise(done => addEventListener('load', done))")
+        self.wait_for_keys()
 
     def command(self, method, **parameters):
         self.number += 1

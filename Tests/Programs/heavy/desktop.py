@@ -11,6 +11,7 @@ KIND is text, rich, image (a PNG), files (a folder) or cells. `ready` tells the 
 that it copies and pastes.
 """
 
+import faulthandler
 import hashlib
 import os
 import select
@@ -27,7 +28,7 @@ sys.dont_write_bytecode = True
 from program import Commands, tell, write_bytes  # noqa: E402
 
 # A program that shows no window within this time has a dialog in its way, or died.
-START_LIMIT = 60
+START_LIMIT = 90
 
 
 def wait_until(seconds, condition):
@@ -91,8 +92,7 @@ class Driver:
 
     def keys(self, window, *names, delay=20):
         """Presses keys in the window, as a person would: it has the focus, and the X server makes the events."""
-        activate(window)
-        run("xdotool", "key", "--delay", str(delay), *names)
+        activate(window, "key", "--delay", str(delay), *names)
 
     def close(self):
         for process in reversed(self.children):
@@ -112,8 +112,11 @@ class Driver:
         """Says `ready` and obeys until `quit`, the end of input or a signal."""
         stopped = []
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        # A start that hangs ends by saying where.
+        faulthandler.dump_traceback_later(1.5 * START_LIMIT, exit=True)
         try:
             self.open()
+            faulthandler.cancel_dump_traceback_later()
             commands = Commands({n: getattr(self, n) for n in self.command_names()}, lambda: stopped.append(True))
             tell("ready", pid=self.pid or self.process.pid, **{"class": self.wm_class}, copies=self.copies, pastes=self.pastes)
             while not stopped:
@@ -123,14 +126,14 @@ class Driver:
             self.close()
 
 
-def activate(window):
-    """Gives the window the focus; some windows are told of it a moment after the window manager has decided so."""
+def activate(window, *then):
+    """Gives the window the focus, then does what xdotool is told; some windows are told of the focus a moment late."""
     for _ in range(3):
         try:
-            run("xdotool", "windowactivate", "--sync", window, seconds=5)
+            done = run("xdotool", "windowactivate", "--sync", window, *then, seconds=5)
         except subprocess.TimeoutExpired:
-            pass
-        if wait_until(1, lambda: run("xdotool", "getactivewindow").stdout.strip() == window):
+            continue
+        if done.returncode == 0:
             return
     raise RuntimeError(f"window {window}: expected it to become active, found {window_titles()}")
 

@@ -47,7 +47,7 @@ class Firefox(Browser):
             env=os.environ | {"MOZ_CRASHREPORTER_DISABLE": "1",
                               "DBUS_SESSION_BUS_ADDRESS": "disabled:"})
         self.number = 0
-        self.window = self.find_window("--pid", str(self.process.pid), "--class", "^Navigator$|^firefox-esr$")
+        self.window = self.find_window("--all", "--pid", str(self.process.pid), "--class", "^firefox-esr$")
         port = wait_until(60, lambda: self.port(profile))
         if not port:
             raise RuntimeError("Firefox: expected Marionette's port within 60 s, found none")
@@ -56,6 +56,7 @@ class Firefox(Browser):
         self.message()
         self.command("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {"acceptInsecureCerts": True}}})
         self.command("WebDriver:Navigate", {"url": PAGE})
+        self.wait_for_keys()
 
     @staticmethod
     def port(profile):

@@ -24,7 +24,9 @@ SETTINGS = {
 
 # Longest wait for a paste of nothing. What arrives has to stay as it is for SETTLING before it counts as whole.
 PASTE_LIMIT = 5
-SETTLING = 0.2
+SETTLING = 0.1
+# How long LibreOffice may take to learn of a new owner.
+NOTICING = 3
 
 
 def item(path, name, kind, value):
@@ -37,14 +39,14 @@ def value(name, content):
 
 
 class Office(Driver):
-    """`factory` names the kind of document, `wm_class` the class of its window."""
+    """`option` opens the kind of document, `wm_class` is the class of its window."""
 
-    factory = ""
+    option = ""
 
     def open(self):
         parser = argparse.ArgumentParser()
         parser.add_argument("--vcl", choices=["gtk3", "gen"], default="gtk3", help="toolkit below the user interface")
-        vcl = parser.parse_args().vcl
+        vcl = self.vcl = parser.parse_args().vcl
         os.makedirs(self.path("profile/user"))
         with open(self.path("profile/user/registrymodifications.xcu"), "w", encoding="utf-8") as file:
             file.write('<?xml version="1.0" encoding="UTF-8"?>\n<oor:items xmlns:oor="http://openoffice.org/2001/registry" '
@@ -54,7 +56,7 @@ class Office(Driver):
         name = f"xpb{os.getpid()}"
         self.process = self.start(
             "soffice", f"--accept=pipe,name={name};urp;", "-env:UserInstallation=file://" + self.path("profile"),
-            "--norestore", "--nologo", "--nolockcheck", "--nofirststartwizard", "--nodefault",
+            "--norestore", "--nologo", "--nolockcheck", "--nofirststartwizard", "--" + self.option,
             env=os.environ | {"SAL_USE_VCLPLUGIN": vcl, "DBUS_SESSION_BUS_ADDRESS": "disabled:"})
         here = uno.getComponentContext()
         resolver = here.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", here)
@@ -73,9 +75,25 @@ class Office(Driver):
         # The splash screen's process stays the parent of the office itself.
         self.pid = int(run("pgrep", "-P", str(self.process.pid), "soffice.bin").stdout.split()[0])
         self.desktop = self.service("com.sun.star.frame.Desktop")
-        self.document = self.desktop.loadComponentFromURL("private:factory/" + self.factory, "_blank", 0, ())
+        # The document that the office opens itself; another one, asked for while it starts, may block it for good.
+        self.document = wait_until(START_LIMIT, self.opened)
+        if not self.document:
+            raise RuntimeError(f"soffice: expected a document within {START_LIMIT} s, found none")
         self.controller = self.document.CurrentController
-        self.window = self.find_window("--class", f"^{self.wm_class}$" if vcl == "gtk3" else "^libreoffice")
+        self.window = self.find_window("--all", "--pid", str(self.pid), "--class", f"^{self.wm_class}$")
+
+        if not wait_until(START_LIMIT, self.takes_keys):
+            raise RuntimeError(f"soffice: expected a document that takes keys within {START_LIMIT} s")
+        self.clear()
+
+    def opened(self):
+        documents = self.desktop.getComponents().createEnumeration()
+        document = documents.nextElement() if documents.hasMoreElements() else None
+        return document if document and document.CurrentController else None
+
+    def takes_keys(self):
+        self.keys(self.window, "x", "Return")
+        return wait_until(1, self.summary)
 
     def service(self, name):
         return self.context.ServiceManager.createInstanceWithContext(name, self.context)
@@ -88,6 +106,8 @@ class Office(Driver):
 
     def paste(self, kind, path):
         self.clear()
+        if self.vcl == "gen":
+            wait_until(NOTICING, self.knows_clipboard)
         before = windows()
         self.keys(self.window, "ctrl+v")
         end = time.monotonic() + PASTE_LIMIT
@@ -95,11 +115,11 @@ class Office(Driver):
         dialogs = 0
         while time.monotonic() < end:
             # How to read the text, asked with an answer at hand: a person presses Return.
-            if windows() - before:
+            held = self.summary()
+            if not held and windows() - before:
                 dialogs += 1
                 self.answer_dialog(windows() - before)
                 end = time.monotonic() + PASTE_LIMIT
-            held = self.summary()
             if held != last:
                 last, since = held, time.monotonic()
             elif held and time.monotonic() - since > SETTLING:
@@ -110,6 +130,19 @@ class Office(Driver):
             file.write(content)
         self.clear()
         return {"bytes": len(content), "dialogs": dialogs}
+
+    def knows_clipboard(self):
+        """Whether LibreOffice's own list of formats is that of the selection's owner.
+
+        On its gen toolkit it remembers the list for a while and learns of a new owner late: keys pressed before paste
+        formats of the owner before, or nothing, which a person sees too and presses again.
+        """
+        listed = run("xclip", "-o", "-selection", "clipboard", "-t", "TARGETS").stdout.split("\n")
+        contents = self.service("com.sun.star.datatransfer.clipboard.SystemClipboard").getContents()
+        known = {flavor.MimeType.partition(";")[0] for flavor in contents.getTransferDataFlavors()}
+        texts = {"UTF8_STRING", "STRING", "text/plain", "text/plain;charset=utf-8"}
+        return ("text/plain" in known) == bool(texts & set(listed)) and all(
+            (kind in known) == (kind in listed) for kind in ("text/html", "image/png"))
 
     def answer_dialog(self, new):
         opened = windows()

@@ -9,7 +9,7 @@ from com.sun.star.text.TextContentAnchorType import AS_CHARACTER
 
 class Writer(Office):
     wm_class = "libreoffice-writer"
-    factory = "swriter"
+    option = "writer"
     copies = ["text", "rich", "image"]
     pastes = ["text", "rich", "image"]
     picture = None
@@ -38,7 +38,7 @@ class Writer(Office):
         self.controller.select(self.document.Text.createTextCursor())
         self.picture = None
         for shapes in (self.document.GraphicObjects, self.document.EmbeddedObjects, self.document.TextTables,
-                       self.document.TextFrames):
+                       self.document.TextFrames, self.document.Bookmarks):
             for name in shapes.ElementNames:
                 shapes.getByName(name).dispose()
         cursor = self.document.Text.createTextCursor()
@@ -70,6 +70,9 @@ class Writer(Office):
                 continue
             portions = []
             for portion in block:
+                # A copy leaves a bookmark, which is how links find their source, in the text it copied.
+                if portion.TextPortionType == "Bookmark":
+                    continue
                 if portion.TextPortionType != "Text":
                     portions.append(portion.TextPortionType)
                 elif portion.String:
