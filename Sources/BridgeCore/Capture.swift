@@ -16,6 +16,8 @@ struct Capture: Sendable {
   var list: TargetList?
   /// Conversions to content that aren't over.
   var pending: Set<ConversionID> = []
+  /// Targets that are asked for when those before them are whole.
+  var later: [[Target]] = []
   /// Whole representations.
   var received: [Representation] = []
   /// Targets that gave nothing, with the limit that was to blame, if one was.
@@ -163,7 +165,11 @@ extension Bridge {
     _ id: ConversionID, at now: MonotonicTime, _ advance: (inout IncomingTransfer) -> IncomingTransfer.Step
   ) -> [Effect] {
     guard conversions[id] != nil else { return [] }
-    conversions[id]!.lastProgress = now
+    // An owner answers one thing after another: what it does for one target shows that it hasn't stopped at the others.
+    let selection = conversions[id]!.selection
+    for other in conversions.keys where conversions[other]!.selection == selection {
+      conversions[other]!.lastProgress = now
+    }
     let step = advance(&conversions[id]!.transfer)
     return conclude(id, step, at: now)
   }
@@ -184,18 +190,22 @@ extension Bridge {
       }
       capture.pending.remove(id)
       var limit: AuditRecord.Limit?
-      if let representation = conversion.transfer.representation {
+      let target = conversion.transfer.target
+      if let representation = conversion.transfer.representation,
+        representation.payload.count > 0 || !TargetList.isPicture(target.name)
+      {
         capture.received.append(representation)
       } else {
         if case .fail(.tooLarge) = step { limit = scarcer }
         if case .fail(.timedOut) = step { limit = .idleTimeout }
-        capture.failed.append((conversion.transfer.target, limit))
+        capture.failed.append((target, limit))
       }
       if let limit, limit == scarcer { return effects + tooLarge(capture, limit, on: conversion.selection) }
       guard capture.pending.isEmpty else {
         phases[conversion.selection] = .capturing(capture)
         return effects
       }
+      guard capture.later.isEmpty else { return effects + askNext(capture, on: conversion.selection, at: now) }
       return effects
         + settle(capture, on: conversion.selection, expecting: capture.owner, limit: nil, at: now)
     }
@@ -220,7 +230,7 @@ extension Bridge {
     return room.inAll < room.ofClip ? .totalSize : .clipSize
   }
 
-  /// TARGETS was answered: every wanted target is asked for, side by side (product.md 5.3, 5.4).
+  /// TARGETS was answered: every wanted target is asked for (product.md 5.3, 5.4).
   private mutating func listed(
     _ conversion: OpenConversion, _ capture: Capture, at now: MonotonicTime
   ) -> [Effect] {
@@ -239,10 +249,18 @@ extension Bridge {
       let holding = Holding(time: capture.selectionTime, clip: nil)
       return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
     }
-    let ids = list.wanted.map { _ in nextConversion() }
+    capture.later = list.turns
+    return askNext(capture, on: selection, at: now)
+  }
+
+  /// Asks for the targets whose turn it is, side by side.
+  private mutating func askNext(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
+    var capture = capture
+    let targets = capture.later.removeFirst()
+    let ids = targets.map { _ in nextConversion() }
     capture.pending = Set(ids)
     phases[selection] = .capturing(capture)
-    return zip(ids, list.wanted).map { open($0, selection, $1, time: capture.selectionTime, at: now) }
+    return zip(ids, targets).map { open($0, selection, $1, time: capture.selectionTime, at: now) }
   }
 
   // MARK: the end of a capture
@@ -342,6 +360,8 @@ extension Bridge {
       effects += closeConversion(id)
     }
     capture.pending = []
+    capture.failed += capture.later.joined().map { ($0, limit) }
+    capture.later = []
     return effects
   }
 

@@ -6,6 +6,18 @@ public struct TargetList: Hashable, Sendable {
   /// The content targets to ask for, text first, what may end the owner's content last, else in the owner's order, each
   /// once.
   public let wanted: [Target]
+  /// The same in turns: what is asked for at once, then what waits until all of that is whole.
+  ///
+  /// LibreOffice makes each format only when it is asked, does nothing else meanwhile, and goes on with chunked answers
+  /// when no request waits. All at once, the text of many cells would come last, after seconds of making pictures.
+  public var turns: [[Target]] {
+    guard wanted.contains(where: { $0.name.hasPrefix(Self.officeFormats) }) else { return [wanted] }
+    let text = wanted.filter { Self.isPlainText($0.name) }
+    let pictures = wanted.filter { Self.isPicture($0.name) }
+    let documents = wanted.filter { !Self.isPlainText($0.name) && !Self.isPicture($0.name) }
+    return [text, documents, pictures].filter { !$0.isEmpty }
+  }
+
   /// The content targets in the owner's own order: the order in which we list them.
   public let offered: [Target]
   /// Content targets beyond the limit, which are not offered.
@@ -72,8 +84,11 @@ public struct TargetList: Hashable, Sendable {
   }
 
   /// A raster image that the owner encodes from the same pixels as the `image/png` it also offers. Firefox, GIMP and GTK
-  /// list up to 20 of these (bmp three times, icons eight times; 5.8 MB each for a 1600 × 1200 picture).
+  /// list up to 20 of these (bmp three times, icons eight times; 5.8 MB each for a 1600 × 1200 picture), LibreOffice two
+  /// (8.7 MB each for 2,000 cells).
   private static func isRasterDuplicate(_ name: String) -> Bool {
+    // LibreOffice itself reads `image/png` before its own bitmap, and nobody else reads that.
+    if bareName(name) == officeFormats + "bitmap" { return true }
     // GTK also lists icons as `application/ico` and `text/ico`.
     let parts = name.lowercased().split(separator: "/", maxSplits: 1)
     guard parts.count == 2, ["image", "application", "text"].contains(parts[0]) else { return false }
@@ -87,6 +102,22 @@ public struct TargetList: Hashable, Sendable {
     "x-win-bitmap", "x-xbitmap", "x-xpixmap", "qtif", "pbm", "pgm", "ppm", "xbm", "xpm", "cur", "wbmp", "vnd.wap.wbmp",
     "x-navi-animation", "x-sun-raster", "x-cmu-raster", "x-dds", "x-exr",
   ]
+
+  /// Whether the target holds a picture, so that no bytes are no content: LibreOffice answers for large ranges of cells
+  /// with pictures of no bytes, which would hide the text from whoever prefers a picture.
+  public static func isPicture(_ name: String) -> Bool {
+    let bare = bareName(name)
+    if bare.hasPrefix(officeFormats) {
+      return officePictureKinds.contains(String(bare.dropFirst(officeFormats.count)))
+    }
+    return bare.hasPrefix("image/") || isRasterDuplicate(bare)
+  }
+
+  private static let officeFormats = "application/x-openoffice-"
+  private static let officePictureKinds: Set<String> = ["bitmap", "emf", "gdimetafile", "svxb", "wmf"]
+
+  /// The name without its parameters, in lower case.
+  private static func bareName(_ name: String) -> String { String(name.lowercased().prefix { $0 != ";" }) }
 
   /// Plain text in any of the spellings that programs use; asked first, since it's what most pastes want.
   public static func isPlainText(_ name: String) -> Bool {

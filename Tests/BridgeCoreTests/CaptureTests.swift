@@ -51,6 +51,59 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(stage.audit.last { $0.kind == .copy }?.leftOut == ["a/1", "a/3"])
   }
 
+  /// A picture of no bytes is no picture; other targets may be empty (K15 B139). LibreOffice answers so for many cells.
+  @Test func emptyPicturesAreNotOffered() {
+    var stage = Stage()
+    stage.copy(
+      .init(
+        0x40_0001, Apps.ledger,
+        [
+          ("image/png", .bytes([])), ("image/svg+xml", .chunks([[]])), ("text/html", .bytes([])),
+          ("UTF8_STRING", .bytes(text)),
+        ]))
+    stage.storeChunks()
+    #expect(stage.list(by: Apps.browser) == ["text/html", "UTF8_STRING"])
+    #expect(stage.paste("image/png", by: Apps.browser) == nil)
+    #expect(stage.audit.last { $0.kind == .copy }?.leftOut == ["image/png", "image/svg+xml"])
+  }
+
+  /// LibreOffice is asked for text alone, then for documents, then for pictures; what had no turn before T_cap isn't
+  /// offered, and text always is.
+  @Test func officeIsAskedInTurns() {
+    var stage = Stage()
+    let office = "application/x-openoffice-link"
+    stage.copy(
+      .init(
+        0x40_0001, Apps.ledger,
+        [
+          ("image/png", .bytes([1])), ("text/html", .silent), (office, .bytes([2])),
+          ("UTF8_STRING", .chunks([text, []])),
+        ]))
+    #expect(stage.asked == ["TARGETS", "UTF8_STRING"])
+    stage.storeChunks()
+    stage.storeChunks()
+    #expect(stage.asked == ["TARGETS", "UTF8_STRING", "text/html", office])
+    stage.wait(milliseconds: 10_000)
+    #expect(stage.list(by: Apps.browser) == [office, "UTF8_STRING"])
+    #expect(stage.audit.last { $0.kind == .copy }?.leftOut == ["text/html", "image/png"])
+    #expect(!stage.hasOpenConversions)
+  }
+
+  /// A chunked answer stands still while its owner makes other answers: as long as those come, it isn't given up.
+  @Test func progressOfOneTargetCountsForAll() {
+    var stage = Stage()
+    stage.copy(
+      .init(
+        0x40_0001, Apps.ledger,
+        [("UTF8_STRING", .bytes(text)), ("text/html", .chunks([[1], [2], []])), ("a/b", .silent)]))
+    stage.wait(milliseconds: 4_000)
+    stage.feed(.conversionAnswered(ConversionID(4), stored: false), nil)
+    stage.wait(milliseconds: 4_000)
+    for _ in 0..<3 { stage.storeChunks() }
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING", "text/html"])
+  }
+
   /// An owner that can't list its targets is asked for text by its common names.
   @Test func ownerWithoutTargets() {
     var stage = Stage()

@@ -126,12 +126,24 @@ static Group *group_new(const char *name) {
     return g;
 }
 
+/* A target's name with `\_` where it has a blank. */
+static const char *with_blanks(char *word) {
+    char *to = word;
+    for (const char *from = word; *from; from++) {
+        bool blank = from[0] == '\\' && from[1] == '_';
+        *to++ = blank ? ' ' : *from;
+        from += blank;
+    }
+    *to = 0;
+    return word;
+}
+
 /* convert TARGET, targets */
 static bool convert_command(char **words, int count) {
     bool lists = !strcmp(words[0], "targets");
     if (count < 2 && !lists) return complain("convert: expected a target, found none");
     Group *g = group_new(words[0]);
-    g->like.target = atom(lists ? "TARGETS" : words[1]);
+    g->like.target = atom(lists ? "TARGETS" : with_blanks(words[1]));
     bool good = true;
     for (int i = lists ? 1 : 2; good && i < count; i++) good = option_parse(g, words[i]);
     if (good) {
@@ -231,7 +243,7 @@ static const char help[] =
     "input, is one command; every command is answered by a `done` or `error` line as soon as it is sent, every conversion\n"
     "by an `answer` line. The next command waits for the answer unless wait=no.\n\n"
     "  selection NAME                   ask this selection from now on (CLIPBOARD)\n"
-    "  convert TARGET [OPTION]...       one conversion\n"
+    "  convert TARGET [OPTION]...       one conversion, `\\_` is a blank in the name\n"
     "  targets [OPTION]...              the same for TARGETS\n"
     "  multiple TARGET=PROPERTY... [OPTION]...   MULTIPLE; each stored pair is told in a `part` line\n"
     "  many N TARGET [OPTION]...        N conversions at once, told in one `summary` line\n"

@@ -72,6 +72,40 @@ private func wanted(_ names: [String], limit: Int = 256) -> [String] {
     #expect(wanted(["text/html", "image/svg+xml", "image/dxf"]) == ["text/html", "image/svg+xml", "image/dxf"])
   }
 
+  /// LibreOffice's bitmap is the same pixels again; its vector pictures and all of its text formats are not.
+  @Test func officeBitmap() {
+    let office = "application/x-openoffice-"
+    let bitmap = office + "bitmap;windows_formatname=\"Bitmap\""
+    let others = [
+      office + "gdimetafile;windows_formatname=\"GDIMetaFile\"", office + "emf;windows_formatname=\"Image EMF\"",
+      office + "embed-source-xml;windows_formatname=\"Star Embed Source (XML)\"", "text/rtf", "text/richtext",
+    ]
+    #expect(wanted([bitmap, "image/png"] + others) == ["image/png"] + others)
+    #expect(wanted([bitmap] + others) == [bitmap] + others)
+  }
+
+  /// LibreOffice is asked in turns, everybody else for all at once.
+  @Test func turns() {
+    let office = "application/x-openoffice-"
+    let listed = ["image/png", office + "emf;windows_formatname=\"Image EMF\"", office + "link", "text/html", "STRING"]
+    #expect(
+      TargetList(listed: targets(listed), limit: 256).turns.map { $0.map(\.name) }
+        == [["STRING"], [office + "link", "text/html"], ["image/png", listed[1]]])
+    #expect(TargetList(listed: targets(["text/html", "STRING"]), limit: 256).turns.map(\.count) == [2])
+    #expect(TargetList(listed: targets([office + "link"]), limit: 256).turns.map(\.count) == [1])
+  }
+
+  @Test func pictures() {
+    for name in [
+      "image/png", "image/svg+xml", "text/ico", "application/x-openoffice-emf;windows_formatname=\"Image EMF\"",
+      "application/x-openoffice-bitmap;windows_formatname=\"Bitmap\"",
+    ] { #expect(TargetList.isPicture(name), "\(name)") }
+    for name in [
+      "text/html", "UTF8_STRING", "application/x-openoffice-link;windows_formatname=\"Link\"",
+      "application/x-openoffice-sylk;windows_formatname=\"Sylk\"", "imagine/png",
+    ] { #expect(!TargetList.isPicture(name), "\(name)") }
+  }
+
   @Test func beyondTheLimitIsCounted() {
     let list = TargetList(listed: targets((0..<10).map { "x/\($0)" } + ["SAVE_TARGETS"]), limit: 4)
     #expect(list.offered.count == 4)

@@ -106,7 +106,8 @@ final class Owner: Talker {
 final class Requestor: Talker {
   @discardableResult
   func convert(_ target: String, _ options: String = "", within seconds: Double = 15) throws -> Event {
-    try tell("convert \(target) \(options)", within: seconds)
+    let word = target.replacing(" ", with: "\\_")
+    try tell("convert \(word) \(options)", within: seconds)
     return try wait("answer", within: seconds) { $0.text("target") == target }
   }
 
