@@ -123,8 +123,8 @@ extension Display {
     return parent
   }
 
-  /// Searches the tree below `tops` for windows of the clients with the resource bases `bases`: for window managers
-  /// that don't publish `_NET_CLIENT_LIST`.
+  /// Searches the tree below `tops` for windows of the clients with the resource bases `bases`: for windows that a
+  /// window manager has framed and that `_NET_CLIENT_LIST` doesn't name, or not yet.
   public func descend(from tops: [Window], findingClients bases: Set<UInt32>) -> [Window] {
     var found: [Window] = []
     var level = tops

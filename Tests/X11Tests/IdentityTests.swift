@@ -80,6 +80,21 @@ import Testing
     #expect(resolver.resolve(helper).windowClass?.value == "New")
   }
 
+  /// openbox takes a new window into a frame first and puts it on its list of windows later; a program may copy in between.
+  @Test func framedAndNotYetListed() throws {
+    let manager = try server.connect()
+    let (frame, listed, helper) = (manager.makeWindowNow(), manager.makeWindowNow(), peer.makeWindowNow())
+    let list = manager.atoms.intern("_NET_CLIENT_LIST").atom
+    manager.put(
+      withUnsafeBytes(of: listed.id) { Array($0) }, type: "WINDOW", format: 32, in: list, of: manager.root)
+    manager.synchronize()
+    #expect(resolver.resolve(helper).windowClass == nil)
+    let top = Window(peer.xcb.generateID())
+    peer.xcb.createInputOnlyWindow(top.id, root: frame.id, eventMask: 0)
+    peer.setClass("new", "New", on: top)
+    #expect(SubjectResolver(display: display).resolve(helper).windowClass?.value == "New")
+  }
+
   @Test func activeWindowDecidesAmongClassesOfOneClient() throws {
     let helper = peer.makeWindow()
     let writer = peer.makeWindow()

@@ -250,8 +250,9 @@ final class SubjectResolver {
       var windows = Array(topLevels.all.filter(isTheirs).suffix(Display.describedWindows))
       if isTheirs(active) { windows = windows.filter { $0 != active } + [active] }
       var described = display.describe(windows)
-      // A window manager that publishes its list has named all framed windows already.
-      if topLevels.managed.isEmpty, !described.contains(where: { $0.pair != nil }) {
+      // A window manager that publishes a list of windows adds a new one a moment after it has framed it (openbox: after
+      // its program was told that the window is there), and some publish none.
+      if !described.contains(where: { $0.pair != nil }) {
         described += display.describe(display.descend(from: topLevels.rootChildren, findingClients: bases))
       }
       let classed = described.filter { $0.pair != nil }
