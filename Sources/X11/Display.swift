@@ -31,6 +31,7 @@ import Selection
   var trap = ErrorTrap()
   var requestors: RequestorWindows
   var watchCounts: [Window: Int] = [:]
+  var pointerInterest = PointerInterest()
   private let xlib: XlibDisplay
   private let resourceBase: UInt32
   private let fixesFirstEvent: UInt8
@@ -131,6 +132,12 @@ import Selection
     xlib.flush()
   }
 
+  /// No longer asks for the owner changes of `selection`.
+  public func ignoreOwnerChanges(of selection: Atom) {
+    xlib.selectSelectionInput(window: ownerWindow.id, selection: selection.id, isWanted: false)
+    xlib.flush()
+  }
+
   /// Asks the server to take our requests before those of other clients; `false` when it can't.
   public func raisePriority() -> Bool {
     guard hasSync, !isLost else { return false }
@@ -222,6 +229,7 @@ import Selection
 
 /// The event masks we use (X protocol, "SETofEVENT").
 nonisolated enum EventMask {
+  static let enterWindow: UInt32 = 1 << 4
   static let structureNotify: UInt32 = 1 << 17
   static let propertyChange: UInt32 = 1 << 22
 }

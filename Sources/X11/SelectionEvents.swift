@@ -9,6 +9,13 @@ public nonisolated enum IncomingEvent: Hashable, Sendable {
   case selectionLost(Atom)
   /// Another client destroyed a window of ours, as X11 lets it.
   case windowTaken(Window)
+  /// The middle button is pressed, below this child of the root, and the pointer stands still until
+  /// ``Display/releasePointer(replays:)``.
+  case middleButtonPressed(below: Window)
+  /// The pointer has come into this window.
+  case pointerEntered(Window)
+  /// A property of the root window was set.
+  case rootPropertySet(Atom)
 }
 
 extension Display {
@@ -53,6 +60,8 @@ extension Display {
     case .propertyChanged(let window, let property, let isDeleted, _):
       return propertyChange(window: window, property: property, isDeleted: isDeleted)
     case .windowDestroyed(let window): return end(of: window)
+    case .buttonPressed(let child): return .middleButtonPressed(below: child)
+    case .pointerEntered(let window): return isOurs(window) ? nil : .pointerEntered(window)
     case .failed(let error): return failure(error, purpose: purpose)
     case .forged, .other: return nil
     }
@@ -88,6 +97,7 @@ extension Display {
       else { return nil }
       return .selection(.chunkStored(conversion.conversion))
     }
+    if window == root, !isDeleted { return .rootPropertySet(property) }
     guard isDeleted, watchCounts[window] != nil else { return nil }
     return .selection(.propertyDeleted(window: window, property: property))
   }
