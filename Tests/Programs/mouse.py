@@ -86,6 +86,11 @@ class Mouse:
         self.button(number, True)
         self.button(number, False)
 
+    def where(self, window):
+        """where WINDOW: its corner on the screen."""
+        x, y = self.place(window, 0, 0)
+        return {"x": x, "y": y}
+
     def pixels(self, window, x, y, width, height):
         """pixels WINDOW X Y WIDTH HEIGHT: a digest of what is shown there."""
         image = self.x11.XGetImage(
@@ -103,7 +108,7 @@ def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
     mouse = Mouse()
     stopped = []
-    names = ["move", "down", "up", "hold", "drag", "click", "pixels"]
+    names = ["move", "down", "up", "hold", "drag", "click", "where", "pixels"]
     commands = Commands({name: getattr(mouse, name) for name in names}, lambda: stopped.append(True))
     tell("ready", pid=os.getpid())
     while not stopped:
