@@ -176,7 +176,8 @@ public struct Bridge: Sendable {
 
   private func deadline(of phase: Phase, on selection: NamedAtom) -> MonotonicTime? {
     switch phase {
-    case .unowned, .foreign, .overtaken, .claiming, .guarded: return nil
+    case .unowned, .foreign, .overtaken, .claiming: return nil
+    case .guarded(let guarded): return guarded.clip?.expiry
     case .settling(let until, _): return until
     case .lingering(let lingering): return lingering.until
     case .capturing(let capture): return deadline(of: capture)
@@ -195,7 +196,8 @@ public struct Bridge: Sendable {
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
-      case .unowned, .foreign, .overtaken, .claiming, .guarded: break
+      case .unowned, .foreign, .overtaken, .claiming: break
+      case .guarded(let guarded): forget(guarded, on: selection)
       case .lingering(let lingering): effects += lingeringOver(lingering, on: selection, at: now)
       case .settling(_, let time):
         // Held with metadata only: Qt 6.4 text edits crash on pasting a selection without owner (product.md 5.7).

@@ -52,9 +52,13 @@ extension Bridge {
       && !policy.isProtected(source, on: policyName(of: selection))
   }
 
-  /// The targets of which a capture asks: of what is merely marked, text alone.
+  /// The targets of which a capture asks: of what is merely marked, text alone, and what says that it is secret.
   func wanted(_ listed: [Target], on selection: NamedAtom) -> [Target] {
-    isMadeByPointer(selection) ? listed.filter { TargetList.isPlainText($0.name) } : listed
+    guard isMadeByPointer(selection) else { return listed }
+    let markers = TargetList.secretMarkers
+    return listed.filter {
+      TargetList.isPlainText($0.name) || $0.name == markers.valued || markers.listed.contains($0.name)
+    }
   }
 
   // MARK: the making
@@ -119,6 +123,13 @@ extension Bridge {
     record.isAlwaysWritten = record.limit != nil
     record.notifies = record.limit != nil
     return [.audit(record)]
+  }
+
+  /// What was read has had its time; the owner still has it.
+  mutating func forget(_ guarded: Guarded, on selection: NamedAtom) {
+    phases[selection] = .guarded(
+      Guarded(
+        owner: guarded.owner, source: guarded.source, time: guarded.time, clip: nil, readAt: guarded.readAt))
   }
 
   /// The owner let go of what was marked. By request that is final. When it ended, what it gave is served from now on.

@@ -244,6 +244,31 @@ extension Stage {
     #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.ledger, from: stage.primary)) == "early")
   }
 
+  /// A password manager's mark counts here, too; what it offers is forgotten in time, also while it is left with it.
+  @Test func secret() {
+    var stage = Stage(
+      policy([
+        Policies.rule("no secrets", .deny) {
+          $0.isSensitive = true
+          $0.to = Policies.apps("Browser")
+        }
+      ]))
+    let vault = Stage.Owner(
+      0x40_0001, Apps.vault,
+      [("UTF8_STRING", .bytes([1])), ("x-kde-passwordManagerHint", .bytes(Array("secret".utf8)))])
+    stage.copy(vault, on: stage.primary)
+    stage.wait(milliseconds: 200)
+    #expect(stage.primaryStatus?.isSensitive == true && stage.primaryStatus?.bytes == 7)
+    #expect(stage.press(Apps.browser) == false)
+    #expect(stage.press(Apps.tool) == true)
+    stage.copy(vault, on: stage.primary)
+    stage.wait(milliseconds: 61_000)
+    #expect(stage.primaryStatus?.state == .left && stage.primaryStatus?.bytes == 0)
+    #expect(stage.bridge.nextDeadline == nil)
+    stage.clear(.clientClosed, on: stage.primary)
+    #expect(stage.primaryOwner == .none)
+  }
+
   @Test func denied() {
     var stage = Stage(Policies.denyLedgerCopies)
     stage.copy(marked(Apps.ledger, "secret"), on: stage.primary)
