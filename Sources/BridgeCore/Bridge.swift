@@ -98,9 +98,10 @@ public struct Bridge: Sendable {
       drop(TransferKey(window: window, property: property), outcome: .incomplete, limit: nil)
     case .deadlineReached: deadlineReached(at: now)
     case .pointerRead(let selection, let isBusy): pointerRead(selection, isBusy: isBusy, at: now)
-    case .pointerGuardSettled(let hasButton): pointerGuardSettled(hasButton: hasButton)
+    case .pasteGuardSettled(let hasButton): pasteGuardSettled(hasButton: hasButton)
     case .middleButtonPressed(let isOnWindowManager):
       pasteBegins(.button(isOnWindowManager: isOnWindowManager), by: subject, at: now)
+    case .pasteKeyPressed: pasteBegins(.key, by: subject, at: now)
     case .pointerEntered: pasteBegins(.entry, by: subject, at: now)
     case .cutBufferSet(let buffer, let bytes): cutBufferSet(buffer, bytes: bytes, from: subject)
     }

@@ -199,18 +199,20 @@ extension Bridge {
 
   // MARK: cut buffers
 
-  /// A cut buffer was set. X11 tells nobody by whom, so it counts as the active app's, and as PRIMARY: where that app may
-  /// not copy for everyone, the buffer is emptied.
+  /// A cut buffer was set. X11 tells nobody by whom, so it counts as the active app's, and as PRIMARY. It can't be kept from
+  /// single readers, so it is emptied wherever a rule could refuse one: xterm reads it when PRIMARY is refused.
   mutating func cutBufferSet(_ buffer: NamedAtom, bytes: Int, from subject: Subject?) -> [Effect] {
     guard policy.cutBuffers != .off else { return [] }
     let source = subject ?? .unknown
+    let name = policyName(of: atoms.primary)
+    guard policy.isRestricted(source, on: name) else { return [] }
     let request = Request(
-      action: .copy, source: source, selection: policyName(of: atoms.primary),
+      action: .copy, source: source, selection: name,
       content: ContentFacts(target: atoms.string.name, size: bytes))
-    guard case .decided(let decision) = policy.evaluate(request), decision.verdict != .allow else { return [] }
-    let record = record(
-      .copy, on: buffer, source: source, decision: decision, outcome: .emptied, targets: [atoms.string.name],
-      bytes: bytes)
+    guard case .decided(let decision) = policy.evaluate(request) else { return [] }
+    let record = AuditRecord(
+      kind: .copy, selection: policyName(of: buffer), source: source, targets: [atoms.string.name], bytes: bytes,
+      verdict: .deny, reason: decision.reason, outcome: .emptied, isAlwaysWritten: true)
     return [.clearCutBuffer(buffer), .audit(record)]
   }
 }

@@ -6,6 +6,8 @@ struct Press: Sendable {
   enum Kind: Hashable {
     /// The middle button, with the pointer standing still until the press is dealt with.
     case button(isOnWindowManager: Bool)
+    /// A key that may paste it, with the keyboard standing still. It is never swallowed: the same key may mean CLIPBOARD.
+    case key
     /// The pointer has come to the app; the second best where the button isn't to be had.
     case entry
   }
@@ -45,7 +47,7 @@ extension Bridge {
   }
 
   /// The shell has the button, or hasn't.
-  mutating func pointerGuardSettled(hasButton: Bool) -> [Effect] {
+  mutating func pasteGuardSettled(hasButton: Bool) -> [Effect] {
     pointer.hasButton = hasButton
     return []
   }
@@ -56,7 +58,7 @@ extension Bridge {
     let isWanted = pointer.isSourceRestricted && isLeftWithSource || pointer.press != nil
     if isWanted != pointer.isGuarded {
       pointer.isGuarded = isWanted
-      effects.append(.guardPointer(isWanted))
+      effects.append(.guardPastes(isWanted))
     }
     return effects
   }
@@ -98,7 +100,7 @@ extension Bridge {
     case .free(let decision):
       // The source itself hands over what is marked: right by construction, and its highlight stays.
       let effects = endPress(press, replays: true)
-      guard press.kind != .entry, !press.subject.isSameApp(as: source) else { return effects }
+      guard case .button = press.kind, !press.subject.isSameApp(as: source) else { return effects }
       return effects + [.audit(pressRecord(press, source, decision, outcome: .left))]
     case .refused(let decision):
       guard press.kind == .button(isOnWindowManager: false) else { return nil }
@@ -136,11 +138,21 @@ extension Bridge {
     case .button(isOnWindowManager: true): endPress(press, replays: true)
     case .button(isOnWindowManager: false):
       endPress(press, replays: false) + told(unjudgedRecord(press, guarded.source, limit: nil))
-    case .entry: take(guarded, nil)
+    case .key, .entry: take(guarded, nil)
     }
   }
 
   private mutating func pressOverdue(_ press: Press) -> [Effect] {
+    if press.kind == .key, case .capturing(var capture) = phases[atoms.primary] {
+      // Whoever asks after the key gets an empty selection from us rather than the text from its source.
+      earlierReading[atoms.primary] = nil
+      let holding = Holding(time: capture.selectionTime, clip: nil)
+      return abandonConversions(of: &capture, limit: nil)
+        + claim(
+          Claim(
+            holding, expecting: capture.owner,
+            records: [unjudgedRecord(press, capture.source, limit: .pressTimeout)]), on: atoms.primary)
+    }
     let source: Subject? =
       switch phases[atoms.primary] {
       case .capturing(let capture): capture.source
@@ -153,7 +165,11 @@ extension Bridge {
 
   private mutating func endPress(_ press: Press, replays: Bool) -> [Effect] {
     pointer.press = nil
-    return press.kind == .entry ? [] : [.releasePointer(replays: replays)]
+    switch press.kind {
+    case .button: return [.releasePointer(replays: replays)]
+    case .key: return [.releaseKeyboard]
+    case .entry: return []
+    }
   }
 
   // MARK: records

@@ -17,6 +17,8 @@ nonisolated enum DisplayEvent: Hashable, Sendable {
   case ownerChanged(selection: Atom, owner: Window, cause: OwnerChangeCause, selectionTime: ServerTime)
   /// A pointer button that we hold is pressed, below `child` of the root; the pointer stands still.
   case buttonPressed(child: Window)
+  /// A key that we hold is pressed; the keyboard stands still.
+  case keyPressed
   /// The pointer has come into a window.
   case pointerEntered(Window)
   /// A request failed.

@@ -40,6 +40,7 @@ nonisolated enum EventDecoder {
         isDeleted: UInt32(event.state) == XCB_PROPERTY_DELETE.rawValue, time: ServerTime(event.time))
     case XCB_BUTTON_PRESS:
       return .buttonPressed(child: Window(raw.load(as: xcb_button_press_event_t.self).child))
+    case XCB_KEY_PRESS: return .keyPressed
     case XCB_ENTER_NOTIFY:
       return .pointerEntered(Window(raw.load(as: xcb_enter_notify_event_t.self).event))
     case XCB_DESTROY_NOTIFY:

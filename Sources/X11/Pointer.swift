@@ -22,7 +22,10 @@ extension Display {
   private static let anyModifier: UInt16 = 1 << 15
   /// The middle button alone and with Shift, by which terminals paste past the program inside; each with Caps Lock and
   /// Num Lock in every state.
-  private static let pasteModifiers: [UInt16] = [0, 1].flatMap { shift in [0, 2, 16, 18].map { shift | $0 } }
+  private static let pasteModifiers: [UInt16] = [0, 1].flatMap { shift in lockModifiers.map { shift | $0 } }
+  private static let lockModifiers: [UInt16] = [0, 2, 16, 18]
+  /// XK_Insert
+  private static let insertKey: UInt32 = 0xff63
   /// How deep windows are nested at most; deeper ones count as their ancestor. Our choice.
   private static let windowDepth = 32
 
@@ -80,6 +83,48 @@ extension Display {
   public var activeWindow: Window {
     let property = atoms.intern("_NET_ACTIVE_WINDOW").atom
     return Window(PropertyReader(xcb: xcb, atoms: atoms).words(window: root, property: property, limit: 1).first ?? 0)
+  }
+
+  // MARK: the key
+
+  /// Makes every press of Shift+Insert ours to look at: the keyboard stands still at each until ``releaseKeyboard()``, or
+  /// until we are gone. Returns the keys that mean Insert; combinations that another client has stay theirs.
+  public func grabPasteKeys() -> [UInt8] {
+    let keys = keys(of: Self.insertKey)
+    for key in keys {
+      for locks in Self.lockModifiers { _ = xcb.grabKey(key, modifiers: 1 | locks, on: root.id) }
+    }
+    return keys
+  }
+
+  /// Takes ``grabPasteKeys()`` back.
+  public func ungrabPasteKeys(_ keys: [UInt8]) {
+    for key in keys {
+      for locks in Self.lockModifiers { xcb.ungrabKey(key, modifiers: 1 | locks, on: root.id) }
+    }
+  }
+
+  /// Lets the keyboard go on, with the press handed on as if it had not been ours.
+  public func releaseKeyboard() {
+    xcb.replayKeyboard()
+    xcb.flush()
+  }
+
+  /// The window with the keyboard's focus; the innermost one under the pointer where the focus follows that.
+  public var focusedWindow: Window {
+    // GetInputFocus's reply: the focus at 8; 0 is None and 1 PointerRoot.
+    let focus = xcb.reply(to: xcb.getInputFocus())?.word(at: 8) ?? 0
+    return focus > 1 ? Window(focus) : innermostWindow(from: root)
+  }
+
+  private func keys(of symbol: UInt32) -> [UInt8] {
+    // GetKeyboardMapping's reply: symbols of each key at 1, and the symbols themselves.
+    let (serial, first) = xcb.getKeyboardMapping()
+    guard let reply = xcb.reply(to: serial) else { return [] }
+    let width = Int(reply.byte(at: 1))
+    let symbols = reply.tailWords(Int(reply.word(at: 4)))
+    guard width > 0 else { return [] }
+    return (0..<symbols.count / width).filter { symbols[$0 * width] == symbol }.map { first + UInt8($0) }
   }
 
   // MARK: the pointer's way

@@ -269,6 +269,32 @@ struct XcbConnection {
     xcb_ungrab_button(raw, button, window, modifiers)
   }
 
+  /// GrabKey of one key with one set of modifiers, the keyboard standing still at each press. It waits for the server:
+  /// `false` when another client has it.
+  func grabKey(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Bool {
+    let cookie = xcb_grab_key_checked(
+      raw, 0, window, modifiers, key, UInt8(XCB_GRAB_MODE_ASYNC.rawValue), UInt8(XCB_GRAB_MODE_SYNC.rawValue))
+    guard let error = xcb_request_check(raw, cookie) else { return true }
+    free(error)
+    return false
+  }
+
+  /// UngrabKey
+  func ungrabKey(_ key: UInt8, modifiers: UInt16, on window: UInt32) { xcb_ungrab_key(raw, key, window, modifiers) }
+
+  /// GetKeyboardMapping of all keys.
+  func getKeyboardMapping() -> (serial: Serial, firstKey: UInt8) {
+    // The setup lives as long as the connection.
+    let setup = xcb_get_setup(raw)!.pointee
+    let count = setup.max_keycode - setup.min_keycode + 1
+    return (
+      Serial(number: xcb_get_keyboard_mapping(raw, setup.min_keycode, count).sequence), setup.min_keycode
+    )
+  }
+
+  /// AllowEvents of ReplayKeyboard: the keyboard goes on.
+  func replayKeyboard() { xcb_allow_events(raw, UInt8(XCB_ALLOW_REPLAY_KEYBOARD.rawValue), 0) }
+
   /// AllowEvents of ReplayPointer or AsyncPointer: the pointer goes on.
   func allowPointer(replays: Bool) {
     let mode = replays ? XCB_ALLOW_REPLAY_POINTER : XCB_ALLOW_ASYNC_POINTER

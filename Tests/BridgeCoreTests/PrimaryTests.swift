@@ -3,7 +3,7 @@ import Policy
 import Selection
 import Testing
 
-private func marked(_ subject: Subject, _ text: String, _ window: UInt32 = 0x40_0001) -> Stage.Owner {
+func marked(_ subject: Subject, _ text: String, _ window: UInt32 = 0x40_0001) -> Stage.Owner {
   Stage.Owner(window, subject, [("UTF8_STRING", .bytes(Array(text.utf8))), ("text/html", .bytes([60]))])
 }
 
@@ -185,6 +185,29 @@ extension Stage {
     #expect(stage.paste("UTF8_STRING", by: Apps.tool, from: stage.primary) == nil)
   }
 
+  /// Shift+Insert means PRIMARY in terminals alone: it is handed on to everybody, and what a refused app may then ask for
+  /// is taken before.
+  @Test func pasteKey() {
+    var stage = Stage(Policies.financeStays)
+    stage.copy(marked(Apps.ledger, "figures"), on: stage.primary)
+    stage.wait(milliseconds: 200)
+    for app in [Apps.ledger, Apps.report] { stage.feed(.pasteKeyPressed, app) }
+    #expect(stage.keyReleases == 2 && stage.claims.isEmpty)
+    #expect(stage.audit.filter { $0.kind == .paste }.isEmpty, "nobody knows what it pastes")
+    stage.feed(.pasteKeyPressed, Apps.browser)
+    #expect(stage.keyReleases == 3 && stage.primaryOwner == Stage.daemon)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser, from: stage.primary) == nil)
+    #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.report, from: stage.primary)) == "figures")
+    // A source that doesn't show its text in time loses it.
+    stage.copy(Stage.Owner(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]), on: stage.primary)
+    stage.feed(.pasteKeyPressed, Apps.browser)
+    #expect(stage.keyReleases == 3)
+    stage.wait(milliseconds: 20)
+    #expect(stage.keyReleases == 4 && stage.primaryOwner == Stage.daemon)
+    #expect(stage.audit.last?.limit == .pressTimeout)
+    #expect(stage.releases.isEmpty)
+  }
+
   /// Where another client has the button, the pointer's way to an app that may not have it is the sign.
   @Test func pointerEntry() {
     var stage = Stage(Policies.financeStays)
@@ -326,57 +349,5 @@ extension Stage {
     #expect(stage.isPointerGuarded && stage.primaryOwner == Window(0x40_0001))
     stage.replacePolicy(Policies.denyLedgerCopies)
     #expect(stage.primaryOwner == Stage.daemon && !stage.isPointerGuarded)
-  }
-
-  /// Neither of the two is ever taken for the other (K02 B017, K07 B073, B074, K10 B106), and Xdnd's is nobody's business.
-  @Test func selectionsDoNotMix() {
-    var stage = Stage(policy([], .own))
-    for round in 0..<100 {
-      stage.copy(marked(Apps.browser, "P\(round)", 0x50_0001), on: stage.primary)
-      stage.copy(marked(Apps.browser, "C\(round)", 0x58_0001))
-      stage.wait(milliseconds: 150)
-      #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool, from: stage.primary)) == "P\(round)")
-      #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool)) == "C\(round)")
-      #expect(stage.paste("text/html", by: Apps.tool, from: stage.primary) == nil)
-    }
-    let before = stage.effects.count
-    stage.copy(marked(Apps.browser, "drag"), on: stage.atom("XdndSelection"))
-    stage.wait(milliseconds: 1_000)
-    #expect(stage.effects.count == before)
-  }
-
-  /// Zero bytes are content, and deselecting touches no other selection (K15 B143).
-  @Test func emptyText() {
-    var stage = Stage(policy([], .own))
-    stage.copy(marked(Apps.browser, "kept"))
-    stage.copy(marked(Apps.browser, "", 0x48_0001), on: stage.primary)
-    stage.wait(milliseconds: 150)
-    #expect(stage.paste("UTF8_STRING", by: Apps.tool, from: stage.primary)?.bytes == [])
-    #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool)) == "kept")
-  }
-
-  @Test func secondaryAndCutBuffers() {
-    var ruleset = Policies.denyLedgerCopies.managed
-    (ruleset.secondary, ruleset.cutBuffers) = (.guard, .guard)
-    var stage = Stage(PolicySet(managed: ruleset, user: Ruleset()))
-    stage.copy(marked(Apps.ledger, "secret"), on: stage.atoms.secondary)
-    #expect(stage.owners[stage.atoms.secondary] == Stage.daemon)
-    stage.copy(marked(Apps.browser, "free"), on: stage.atoms.secondary)
-    stage.wait(milliseconds: 200)
-    #expect(stage.owners[stage.atoms.secondary] == Window(0x40_0001))
-    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.browser)
-    #expect(stage.clearedBuffers.isEmpty)
-    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER3"), bytes: 6), Apps.ledger)
-    #expect(stage.clearedBuffers == ["CUT_BUFFER3"])
-    #expect(stage.audit.last?.selection == "CUT_BUFFER3" && stage.audit.last?.outcome == .emptied)
-  }
-
-  /// By default both are left alone.
-  @Test func secondaryAndCutBuffersByDefault() {
-    var stage = Stage(Policies.denyLedgerCopies)
-    stage.copy(marked(Apps.ledger, "secret"), on: stage.atoms.secondary)
-    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.ledger)
-    stage.wait(milliseconds: 500)
-    #expect(stage.effects.isEmpty)
   }
 }

@@ -74,6 +74,7 @@ struct Stage: CustomTestStringConvertible {
   /// Whether presses are ours to decide, and what became of each: handed on or not.
   private(set) var isPointerGuarded = false
   private(set) var releases: [Bool] = []
+  private(set) var keyReleases = 0
   private(set) var clearedBuffers: [String] = []
   private(set) var pointerReadings = 0
   private var open: [ConversionID: (selection: NamedAtom, target: Target, chunks: [[UInt8]]?)] = [:]
@@ -225,11 +226,14 @@ struct Stage: CustomTestStringConvertible {
     case .readPointer(let selection):
       pointerReadings += 1
       return [.pointerRead(selection: selection, isBusy: isPointerBusy)]
-    case .guardPointer(let isWanted):
+    case .guardPastes(let isWanted):
       isPointerGuarded = isWanted
-      return isWanted ? [.pointerGuardSettled(hasButton: !isButtonTaken)] : []
+      return isWanted ? [.pasteGuardSettled(hasButton: !isButtonTaken)] : []
     case .releasePointer(let replays):
       releases.append(replays)
+      return []
+    case .releaseKeyboard:
+      keyReleases += 1
       return []
     case .clearCutBuffer(let buffer):
       clearedBuffers.append(buffer.name)

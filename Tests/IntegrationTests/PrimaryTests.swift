@@ -64,8 +64,10 @@ extension IntegrationTests {
         }
       }
 
+      /// Refusals written down so far.
       func refusals() throws -> Int {
-        try bridge.audit().count { $0.action == "paste" && $0.outcome == "refused" && $0.selection == "primary" }
+        let status = Event(try bridge.json("status") as? [String: Any] ?? [:])
+        return status.object("audit")?.number("refused") ?? 0
       }
 
       /// Whether `target` has `text` now. A click that the daemon said it could not decide in time is made again, as a
@@ -206,6 +208,31 @@ extension IntegrationTests {
         })
       if kind != .xterm { #expect(try table.source.isMarked()) }
       #expect(try table.takeovers() == 0)
+      try table.end()
+    }
+
+    @Test("Shift+Insert in a terminal pastes what is marked, or nothing", arguments: [MarkingKind.gtk, .xterm])
+    func pasteKey(kind: MarkingKind) throws {
+      // xterm asks for CUT_BUFFER0 where PRIMARY is refused, and sets it with every mark.
+      let buffers = "\ncut-buffers: guard\n"
+      let table = try Table(kind, pasting: [.xterm], policy: Self.elsewhere + buffers)
+      defer { table.desktop.close() }
+      let target = table.targets[0]
+      func press() throws {
+        let words = ["windowactivate", "--sync", target.window, "key", "shift+Insert"]
+        #expect(try table.desktop.run("/usr/bin/xdotool", words).status == 0)
+      }
+      try table.source.mark("by key")
+      try table.bridge.sync()
+      try press()
+      #expect(try waitUntil(within: 5) { try target.content() == "by key" })
+      try target.clear()
+      try table.bridge.replacePolicy(Self.stays + buffers)
+      let before = try table.refusals()
+      try press()
+      #expect(try waitUntil(within: 5) { try table.refusals() > before }, "asked us, and was refused")
+      #expect(try target.content() == "")
+      #expect(try table.takeovers() == 1)
       try table.end()
     }
 

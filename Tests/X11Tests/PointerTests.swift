@@ -106,6 +106,32 @@ import Testing
     #expect(peerGetsPress())
   }
 
+  /// Shift+Insert is ours first and then the app's, with Caps Lock, too; Insert alone never waits for us.
+  @Test(arguments: ["shift+Insert", "Insert"]) func pasteKey(keys: String) throws {
+    let typed = { (display: Display, milliseconds: Int) -> Bool in
+      display.takeEvent(until: .now.advanced(byMilliseconds: milliseconds)) { $0 == .keyPressed } != nil
+    }
+    _ = peer.xcb.selectInput(window.id, eventMask: 1)
+    peer.synchronize()
+    try mouse("windowfocus", "\(window.id)", "key", "Caps_Lock")
+    #expect(ours.focusedWindow == window)
+    let grabbed = ours.grabPasteKeys()
+    #expect(!grabbed.isEmpty)
+    while typed(peer, 50) {}
+    try mouse("key", keys)
+    if keys == "shift+Insert" {
+      #expect(typed(ours, 2_000))
+      #expect(typed(peer, 50), "Shift itself")
+      #expect(!typed(peer, 50), "not before it is decided")
+      ours.releaseKeyboard()
+    }
+    #expect(typed(peer, 2_000))
+    ours.ungrabPasteKeys(grabbed)
+    ours.synchronize()
+    try mouse("key", "shift+Insert")
+    #expect(!typed(ours, 50) && typed(peer, 2_000))
+  }
+
   @Test func pointerState() throws {
     #expect(!ours.isPointerBusy)
     try mouse("mousedown", "1")

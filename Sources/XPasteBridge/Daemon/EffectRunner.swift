@@ -202,6 +202,7 @@ final class EffectRunner {
       guard let place = pointer.place(below: child) else { return display.releasePointer(replays: true) }
       feed(
         .middleButtonPressed(isOnWindowManager: place.isOnWindowManager), from: resolver.resolve(place.window))
+    case .pasteKeyPressed: feed(.pasteKeyPressed, from: resolver.resolve(display.focusedWindow))
     case .pointerEntered(let window): feed(.pointerEntered, from: resolver.resolve(window))
     case .rootPropertySet(let property):
       pointer.rootPropertySet(property)
@@ -248,9 +249,10 @@ final class EffectRunner {
     case .reassert(let selection, let time): display.reassert(selection.atom, time: time)
     case .giveUp(let selection, let time): display.giveUp(selection.atom, time: time)
     case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
-    case .guardPointer(true): return .pointerGuardSettled(hasButton: pointer.start())
-    case .guardPointer(false): pointer.stop()
+    case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
+    case .guardPastes(false): pointer.stop()
     case .releasePointer(let replays): display.releasePointer(replays: replays)
+    case .releaseKeyboard: display.releaseKeyboard()
     case .clearCutBuffer(let buffer): display.clearCutBuffer(buffer.atom)
     case .readPairs(let request):
       return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))

@@ -2,7 +2,7 @@ import Selection
 import X11
 
 /// Hears on one display when somebody is about to paste from PRIMARY: by the middle button, or where another client has
-/// that, by the pointer's way.
+/// that, by the pointer's way; and by Shift+Insert.
 final class PointerWatch {
   /// Where a press has happened.
   struct Place {
@@ -15,6 +15,7 @@ final class PointerWatch {
   private let display: Display
   private var hasButton = false
   private var followsEntries = false
+  private var keys: [UInt8] = []
 
   init(display: Display) { self.display = display }
 
@@ -23,6 +24,7 @@ final class PointerWatch {
     hasButton = display.grabMiddleButton()
     followsEntries = !hasButton
     if followsEntries { display.followEntries() }
+    keys = display.grabPasteKeys()
     return hasButton
   }
 
@@ -30,7 +32,8 @@ final class PointerWatch {
   func stop() {
     if hasButton { display.ungrabMiddleButton() }
     if followsEntries { display.ignoreEntries() }
-    (hasButton, followsEntries) = (false, false)
+    display.ungrabPasteKeys(keys)
+    (hasButton, followsEntries, keys) = (false, false, [])
   }
 
   /// Where the pointer stands; `nil` on the bare root, where nobody can paste.
