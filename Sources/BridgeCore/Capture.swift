@@ -215,6 +215,15 @@ extension Bridge {
     guard !list.wanted.isEmpty else {
       return settle(capture, on: selection, expecting: capture.owner, limit: nil, at: now)
     }
+    return ask(for: list, capture, on: selection, at: now)
+  }
+
+  /// Asks for all wanted targets of a list.
+  mutating func ask(
+    for list: TargetList, _ capture: Capture, on selection: NamedAtom, at now: MonotonicTime
+  ) -> [Effect] {
+    var capture = capture
+    capture.list = list
     let ids = list.wanted.map { _ in nextConversion() }
     capture.pending = Set(ids)
     phases[selection] = .capturing(capture)

@@ -21,6 +21,8 @@ struct Guarded: Sendable {
   /// What the owner gave, for the time after its end; `nil` when it gave no text. It may have changed since: Tk and xterm
   /// select anew without claiming anew.
   let clip: Clip?
+  /// What it listed, in its order.
+  let targets: [Target]
   let readAt: MonotonicTime
 }
 
@@ -103,12 +105,16 @@ extension Bridge {
   mutating func keepWithOwner(
     _ capture: Capture, _ clip: Clip?, records: [AuditRecord] = [], on selection: NamedAtom, limit: AuditRecord.Limit?
   ) -> [Effect] {
+    let earlier = earlierReading.removeValue(forKey: selection)
+    // A source that hangs when it is read once more may yet end, and then what it gave before is all there is of it.
+    let old = clip == nil && limit != nil ? earlier ?? nil : nil
     phases[selection] = .guarded(
       Guarded(
-        owner: capture.owner, source: capture.source, time: capture.selectionTime, clip: clip,
-        readAt: capture.startedAt))
+        owner: capture.owner, source: capture.source, time: capture.selectionTime, clip: clip ?? old,
+        targets: capture.list?.offered ?? [],
+        readAt: old == nil ? capture.startedAt : MonotonicTime(nanoseconds: 0)))
     // What is read once more for a paste was written down the first time.
-    guard earlierReading.removeValue(forKey: selection) == nil else { return [] }
+    guard earlier == nil else { return [] }
     guard clip == nil else {
       return records.map { record in
         var record = record
@@ -129,7 +135,8 @@ extension Bridge {
   mutating func forget(_ guarded: Guarded, on selection: NamedAtom) {
     phases[selection] = .guarded(
       Guarded(
-        owner: guarded.owner, source: guarded.source, time: guarded.time, clip: nil, readAt: guarded.readAt))
+        owner: guarded.owner, source: guarded.source, time: guarded.time, clip: nil, targets: guarded.targets,
+        readAt: guarded.readAt))
   }
 
   /// The owner let go of what was marked. By request that is final. When it ended, what it gave is served from now on.

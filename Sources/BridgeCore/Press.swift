@@ -83,14 +83,26 @@ extension Bridge {
     case .guarded(let guarded):
       if guarded.readAt >= press.at { return conclude(press, guarded, at: now) }
       if let effects = foresee(press, guarded.source) { return effects }
-      // What was read before may be another text than what is marked now.
-      earlierReading.updateValue(guarded.clip, forKey: selection)
-      return read(guarded.owner, guarded.source, time: guarded.time, on: selection, at: now)
+      return readAgain(guarded, at: now)
     case .capturing(let capture): return foresee(press, capture.source) ?? []
     case .claiming, .overtaken: return []
     // Ours, so each conversion is decided when it comes; or nothing is there to be guarded.
     case .held, .unowned, .foreign, .settling, nil: return endPress(press, replays: true)
     }
+  }
+
+  /// What was read before may be another text than what is marked now. What can be asked for is known from then: the
+  /// source has to be woken up once, not twice.
+  private mutating func readAgain(_ guarded: Guarded, at now: MonotonicTime) -> [Effect] {
+    let selection = atoms.primary
+    earlierReading.updateValue(guarded.clip, forKey: selection)
+    guard !guarded.targets.isEmpty else {
+      return read(guarded.owner, guarded.source, time: guarded.time, on: selection, at: now)
+    }
+    let capture = Capture(
+      owner: guarded.owner, source: guarded.source, kind: .copy, selectionTime: guarded.time, startedAt: now)
+    let list = TargetList(listed: guarded.targets, limit: policy.limits.targets)
+    return ask(for: list, capture, on: selection, at: now)
   }
 
   /// Deals with a press that is decided whatever the content; `nil` when the content has to be read.

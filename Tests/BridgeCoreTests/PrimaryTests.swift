@@ -254,14 +254,14 @@ extension Stage {
   }
 
   /// An app that hangs when a press wants its text and is then ended: what it gave before is served.
-  @Test func hungSourceEnds() {
+  @Test(arguments: [5_000, 15_000]) func hungSourceEnds(milliseconds: Int) {
     var stage = Stage(shortMayLeave)
     stage.copy(marked(Apps.ledger, "early"), on: stage.primary)
     stage.wait(milliseconds: 200)
     stage.sources[Window(0x40_0001)] = Stage.Owner(
       0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)], listing: .silent)
     #expect(stage.press(Apps.browser) == nil)
-    stage.wait(milliseconds: 5_000)
+    stage.wait(milliseconds: milliseconds)
     #expect(stage.releases == [false])
     stage.clear(.clientClosed, on: stage.primary)
     #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.ledger, from: stage.primary)) == "early")

@@ -7,6 +7,11 @@ extension IntegrationTests {
     /// Rounds of each kind for each pair; XPB_PRIMARY_ROUNDS=67 makes 201 a pair.
     static let rounds = ProcessInfo.processInfo.environment["XPB_PRIMARY_ROUNDS"].flatMap(Int.init) ?? 2
 
+    /// The sources that are paired with all others: every kind, or the one that XPB_PRIMARY_FROM names.
+    static let sources =
+      ProcessInfo.processInfo.environment["XPB_PRIMARY_FROM"].flatMap(MarkingKind.init).map { [$0] }
+      ?? MarkingKind.paired
+
     /// A rule concerns the source, but none of those who paste.
     private static let elsewhere = """
       version: 1
@@ -90,7 +95,7 @@ extension IntegrationTests {
 
     @Test(
       "every pair: right content or right refusal; the highlight stays until the click and, where nothing is taken, after it",
-      arguments: MarkingKind.paired)
+      arguments: sources)
     func pairs(kind: MarkingKind) throws {
       let table = try Table(kind, pasting: MarkingKind.paired, policy: Self.elsewhere)
       defer { table.desktop.close() }
