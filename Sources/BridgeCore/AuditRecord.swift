@@ -64,6 +64,8 @@ public struct AuditRecord: Hashable, Sendable {
     case rival
     /// One X client is refused again and again.
     case flood
+    /// The source didn't show its content in time for a press of the middle button to be decided.
+    case pressTimeout = "press-timeout"
   }
 
   /// What was done.

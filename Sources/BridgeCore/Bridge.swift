@@ -49,6 +49,10 @@ public struct Bridge: Sendable {
   var floods: [UInt32: Flood] = [:]
   /// What was last said of each selection by `.retain`.
   var retained: [NamedAtom: RetainMark] = [:]
+  /// What is known of the pointer, for PRIMARY.
+  var pointer = PointerGuard()
+  /// What an owner gave before, while it is being read once more.
+  var earlierReading: [NamedAtom: Clip?] = [:]
 
   /// A core with nothing on its selections.
   ///
@@ -61,7 +65,8 @@ public struct Bridge: Sendable {
     self.policy = policy
     self.resourceMask = resourceMask
     guessedTargets = [atoms.utf8String, atoms.string]
-    phases = [atoms.clipboard: .unowned]
+    phases = [:]
+    for selection in watchedSelections { phases[selection] = .unowned }
   }
 
   /// Takes one event through request, decision, transfer and audit.
@@ -75,12 +80,12 @@ public struct Bridge: Sendable {
     _ event: SelectionEvent, from subject: Subject?, at now: MonotonicTime
   ) -> [Effect] {
     // What follows from the event comes first: keeping a clip beyond our own end is never urgent.
-    let effects = take(event, from: subject, at: now)
+    let effects = respond(to: event, from: subject, at: now) + attendPointer(at: now)
     return effects + retentions()
   }
 
-  private mutating func take(
-    _ event: SelectionEvent, from subject: Subject?, at now: MonotonicTime
+  private mutating func respond(
+    to event: SelectionEvent, from subject: Subject?, at now: MonotonicTime
   ) -> [Effect] {
     switch event {
     case .ownerChanged(let change): ownerChanged(change, from: subject, at: now)
@@ -96,6 +101,13 @@ public struct Bridge: Sendable {
     case .storeRejected(let window, let property):
       drop(TransferKey(window: window, property: property), outcome: .incomplete, limit: nil)
     case .deadlineReached: deadlineReached(at: now)
+    case .pointerRead(let selection, let isBusy): pointerRead(selection, isBusy: isBusy, at: now)
+    case .pasteGuardSettled(let hasButton): pasteGuardSettled(hasButton: hasButton)
+    case .middleButtonPressed(let isOnWindowManager):
+      pasteBegins(.button(isOnWindowManager: isOnWindowManager), by: subject, at: now)
+    case .pasteKeyPressed: pasteBegins(.key, by: subject, at: now)
+    case .pointerEntered: pasteBegins(.entry, by: subject, at: now)
+    case .cutBufferSet(let buffer, let bytes): cutBufferSet(buffer, bytes: bytes, from: subject)
     }
   }
 
@@ -136,7 +148,7 @@ public struct Bridge: Sendable {
   /// keep our list of targets are made to ask again.
   public mutating func replacePolicy(_ policy: PolicySet, at now: MonotonicTime) -> [Effect] {
     self.policy = policy
-    var effects: [Effect] = []
+    var effects = rewatch(at: now)
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       recorded[selection] = [:]
       guard case .held(let holding) = phases[selection], let clip = holding.clip else { continue }
@@ -152,6 +164,7 @@ public struct Bridge: Sendable {
       phases[selection] = .held(Holding(time: holding.time, clip: kept))
       effects.append(.reassert(selection: selection, time: holding.time))
     }
+    effects += attendPointer(at: now)
     return effects + retentions()
   }
 
@@ -160,6 +173,7 @@ public struct Bridge: Sendable {
   /// When `.deadlineReached` has to be handed in, if nothing happens before; `nil` when nothing waits.
   public var nextDeadline: MonotonicTime? {
     var next = transfers.values.map { idleDeadline(of: $0) }.min()
+    if let due = pointer.press?.deadline { next = next.map { min($0, due) } ?? due }
     for (selection, phase) in phases {
       guard let due = deadline(of: phase, on: selection) else { continue }
       next = next.map { min($0, due) } ?? due
@@ -174,7 +188,9 @@ public struct Bridge: Sendable {
   private func deadline(of phase: Phase, on selection: NamedAtom) -> MonotonicTime? {
     switch phase {
     case .unowned, .foreign, .overtaken, .claiming: return nil
+    case .guarded(let guarded): return guarded.clip?.expiry
     case .settling(let until, _): return until
+    case .lingering(let lingering): return lingering.until
     case .capturing(let capture): return deadline(of: capture)
     case .held(let holding):
       guard let clip = holding.clip else { return nil }
@@ -192,6 +208,8 @@ public struct Bridge: Sendable {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
       case .unowned, .foreign, .overtaken, .claiming: break
+      case .guarded(let guarded): forget(guarded, on: selection)
+      case .lingering(let lingering): effects += lingeringOver(lingering, on: selection, at: now)
       case .settling(_, let time):
         // Held with metadata only: Qt 6.4 text edits crash on pasting a selection without owner (product.md 5.7).
         effects += claim(
@@ -222,8 +240,10 @@ public struct Bridge: Sendable {
     phases.values.allSatisfy { phase in
       switch phase {
       // The event that overtook a claim came with the claim's outcome, so it is taken before anybody asks this.
-      case .unowned, .foreign, .overtaken, .held: true
+      case .unowned, .foreign, .overtaken, .held, .guarded: true
       case .capturing(let capture): capture.isOverdue
+      // As long as a button is down, the person is at work and not we.
+      case .lingering(let lingering): lingering.isBusy
       case .claiming, .settling: false
       }
     }
@@ -234,7 +254,12 @@ public struct Bridge: Sendable {
 
   /// The name by which policies call a selection.
   public func policyName(of selection: NamedAtom) -> String {
-    selection == atoms.clipboard ? "clipboard" : selection.name
+    switch selection {
+    case atoms.clipboard: "clipboard"
+    case atoms.primary: "primary"
+    case atoms.secondary: "secondary"
+    default: selection.name
+    }
   }
 
   /// The X client that a window belongs to, as the upper bits of its XID have it.
@@ -247,14 +272,18 @@ public struct Bridge: Sendable {
       case .held(let holding): sum + (holding.clip?.byteCount ?? 0)
       case .claiming(let claim), .overtaken(let claim): sum + (claim.holding.clip?.byteCount ?? 0)
       case .capturing(let capture): sum + capture.byteCount
-      case .unowned, .foreign, .settling: sum
+      case .guarded(let guarded): sum + (guarded.clip?.byteCount ?? 0)
+      case .unowned, .foreign, .settling, .lingering: sum
       }
     }
     let arriving = conversions.values.reduce(0) { $0 + $1.transfer.byteCount }
     let current = Set(
       phases.values.compactMap { phase -> UInt64? in
-        if case .held(let holding) = phase { return holding.clip?.number }
-        return nil
+        switch phase {
+        case .held(let holding): return holding.clip?.number
+        case .guarded(let guarded): return guarded.clip?.number
+        default: return nil
+        }
       })
     // Transfers of a clip that is gone keep its representations alive, each once however many requestors it has.
     var kin: [[UInt64]: Int] = [:]

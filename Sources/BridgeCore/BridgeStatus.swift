@@ -17,6 +17,19 @@ public struct BridgeStatus: Hashable, Sendable {
     case empty
     /// It was cleared a moment ago; we take it after 100 ms of quiet.
     case settling
+    /// PRIMARY or SECONDARY while it is being made, or right after.
+    case selecting
+    /// PRIMARY or SECONDARY, read and left with its owner; served when the owner has ended.
+    case left
+  }
+
+  /// What tells that a paste from PRIMARY is about to happen, where a rule could refuse one.
+  public enum Trigger: String, Hashable, Sendable {
+    /// Every press of the middle button is decided before anybody gets it.
+    case middleButton = "middle-button"
+    /// Another client has the middle button, so the selection is taken when the pointer comes to an app that may not have
+    /// it.
+    case pointerEntry = "pointer-entry"
   }
 
   /// The selection's name.
@@ -39,6 +52,8 @@ public struct BridgeStatus: Hashable, Sendable {
   public var conversions: Int
   /// A rival that keeps taking the selection back.
   public var rival: Subject?
+  /// How pastes are met while the selection stays with its owner; `nil` when no rule could refuse one.
+  public var trigger: Trigger?
 
   /// Describes a selection's state.
   public init(
@@ -65,9 +80,22 @@ extension Bridge {
       var status = BridgeStatus(selection: policyName(of: selection), state: .unowned)
       status.transfers = transfers.values.reduce(0) { $0 + ($1.selection == selection ? 1 : 0) }
       status.conversions = conversions.values.reduce(0) { $0 + ($1.selection == selection ? 1 : 0) }
+      if selection == atoms.primary, pointer.isGuarded {
+        status.trigger = pointer.hasButton ? .middleButton : .pointerEntry
+      }
       switch phases[selection]! {
       case .unowned: break
       case .settling: status.state = .settling
+      case .lingering(let lingering):
+        status.state = .selecting
+        status.source = lingering.source
+      case .guarded(let guarded):
+        status.state = .left
+        status.source = guarded.source
+        status.targets = guarded.clip?.entries.map(\.representation.target.name) ?? []
+        status.bytes = guarded.clip?.byteCount ?? 0
+        status.isSensitive = guarded.clip?.isSensitive ?? false
+        status.reason = guarded.clip?.entries.first?.decision.reason
       case .foreign(_, let source, let isRival):
         status.state = .foreign
         status.source = source

@@ -58,13 +58,20 @@ extension Bridge {
     if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
       return effects + denyCopy(change, source: source, decision)
     }
+    guard !isMadeByPointer(change.selection) else {
+      return effects + linger(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
+    }
+    return effects + read(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
+  }
+
+  /// Begins to ask an owner for its content.
+  mutating func read(
+    _ owner: Window, _ source: Subject, time: ServerTime, on selection: NamedAtom, at now: MonotonicTime
+  ) -> [Effect] {
     let listing = nextConversion()
-    phases[change.selection] = .capturing(
-      Capture(
-        owner: change.owner, source: source, kind: .copy, selectionTime: change.selectionTime, startedAt: now,
-        listing: listing))
-    effects.append(open(listing, change.selection, atoms.targets, time: change.selectionTime, at: now))
-    return effects
+    phases[selection] = .capturing(
+      Capture(owner: owner, source: source, kind: .copy, selectionTime: time, startedAt: now, listing: listing))
+    return [open(listing, selection, atoms.targets, time: time, at: now)]
   }
 
   /// The owner let go: by request, which clears, or by its end, after which what arrived whole is still served.
@@ -72,6 +79,7 @@ extension Bridge {
     if case .overtaken(let claim) = phase, change.cause != .set {
       return self.claim(claim.ofAbandonedSelection, on: change.selection)
     }
+    if isMadeByPointer(change.selection) { return guardedOwnerGone(change, from: phase, at: now) }
     if case .capturing(var capture) = phase, change.cause != .set {
       // The owner's answers came before its end on the same wire, so what is still open will never come.
       let effects = abandonConversions(of: &capture, limit: nil)
@@ -119,11 +127,11 @@ extension Bridge {
     case .claiming(let claim), .overtaken(let claim): return claim.holding.clip?.source
     case .foreign(_, let source, _): return source
     case .capturing(let capture): return capture.source
-    case .unowned, .settling: return nil
+    case .unowned, .settling, .lingering, .guarded: return nil
     }
   }
 
-  private mutating func denyCopy(
+  mutating func denyCopy(
     _ change: OwnerChange, source: Subject, _ decision: Decision
   ) -> [Effect] {
     let holding = Holding(time: change.selectionTime, clip: nil)
@@ -238,17 +246,29 @@ extension Bridge {
     var capture = capture
     let list: TargetList
     if let listed = conversion.transfer.atoms {
-      list = TargetList(listed: listed, limit: policy.limits.targets)
+      list = TargetList(listed: wanted(listed, on: selection), limit: policy.limits.targets)
     } else {
       // An owner that refuses TARGETS breaks ICCCM 2.6.2, yet some old ones hand out text when asked for it.
       list = TargetList(listed: guessedTargets, limit: policy.limits.targets)
     }
     capture.list = list
-    guard !list.wanted.isEmpty else {
+    guard !list.wanted.isEmpty || isMadeByPointer(selection) else {
       // An empty copy clears for good (product.md 5.7).
       let holding = Holding(time: capture.selectionTime, clip: nil)
       return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
     }
+    guard !list.wanted.isEmpty else {
+      return settle(capture, on: selection, expecting: capture.owner, limit: nil, at: now)
+    }
+    return ask(for: list, capture, on: selection, at: now)
+  }
+
+  /// Asks for all wanted targets of a list.
+  mutating func ask(
+    for list: TargetList, _ capture: Capture, on selection: NamedAtom, at now: MonotonicTime
+  ) -> [Effect] {
+    var capture = capture
+    capture.list = list
     capture.later = list.turns
     return askNext(capture, on: selection, at: now)
   }
@@ -277,7 +297,9 @@ extension Bridge {
     let owner = capture.isCleared ? .none : owner
     var capture = capture
     var effects = abandonConversions(of: &capture, limit: limit)
+    let staysWithOwner = owner != .none && staysWithOwner(capture.source, on: selection)
     guard !capture.received.isEmpty else {
+      if staysWithOwner { return effects + keepWithOwner(capture, nil, on: selection, limit: limit) }
       // Nothing came, in time or at all: a restricted source must not stay unguarded, since what it gives others later
       // would leak.
       guard !policy.isRestricted(capture.source) else {
@@ -298,6 +320,9 @@ extension Bridge {
       noteRefusal(of: capture, as: judged, on: selection, at: now)
       let holding = Holding(time: capture.selectionTime, clip: nil)
       return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
+    }
+    if staysWithOwner {
+      return effects + keepWithOwner(capture, judged.clip, records: records, on: selection, limit: limit)
     }
     if isRivalry(judged.clip, isRepetition: original != nil, on: selection) {
       phases[selection] = .foreign(owner: capture.owner, source: offerer, isRival: true)
@@ -331,6 +356,9 @@ extension Bridge {
   ) -> [Effect] {
     var capture = capture
     let effects = abandonConversions(of: &capture, limit: nil)
+    if staysWithOwner(capture.source, on: selection) {
+      return effects + keepWithOwner(capture, nil, on: selection, limit: limit)
+    }
     guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: limit) }
     return effects + refuseWhole(capture, on: selection, limit: limit)
   }
@@ -351,7 +379,7 @@ extension Bridge {
   }
 
   /// Closes what is still open of a capture and counts it as failed.
-  private mutating func abandonConversions(of capture: inout Capture, limit: AuditRecord.Limit?) -> [Effect] {
+  mutating func abandonConversions(of capture: inout Capture, limit: AuditRecord.Limit?) -> [Effect] {
     var effects: [Effect] = []
     if let listing = capture.listing { effects += closeConversion(listing) }
     capture.listing = nil

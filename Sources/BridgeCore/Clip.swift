@@ -64,6 +64,10 @@ enum Phase: Sendable {
   /// A change of owner came before our claim; its event says which. If the owner only ended, its content is ours to keep
   /// and is claimed again; a newer copy or a clear goes first.
   case overtaken(Claim)
+  /// Its owner is making a selection, or has just made one, and is left alone (PRIMARY and SECONDARY).
+  case lingering(Lingering)
+  /// Read, and left with its owner until somebody who may not have it is about to paste (PRIMARY and SECONDARY).
+  case guarded(Guarded)
   /// Its owner is being asked; then `claiming`, `foreign` or `settling`.
   case capturing(Capture)
   /// Claimed, not yet confirmed; then `held`, or `overtaken` until the event of who was first comes.

@@ -61,6 +61,20 @@ public enum Effect: Hashable, Sendable {
   case claim(selection: NamedAtom, time: ServerTime, expecting: Window)
   /// Take `selection` again with the time it is held since, so that apps that keep our list of targets ask anew.
   case reassert(selection: NamedAtom, time: ServerTime)
+  /// Let go of `selection`, if it is still ours with that time.
+  case giveUp(selection: NamedAtom, time: ServerTime)
+  /// Read whether a pointer button or Shift is down and report `.pointerRead`.
+  case readPointer(selection: NamedAtom)
+  /// Report every press of the middle button and of Shift+Insert before anybody gets it, the pointer or the keyboard
+  /// standing still until it is released, or stop doing so. Where the button isn't to be had, report `.pointerEntered`
+  /// instead. Report `.pasteGuardSettled`.
+  case guardPastes(Bool)
+  /// Let the pointer go on, with the press handed on to whom it was meant for or without.
+  case releasePointer(replays: Bool)
+  /// Let the keyboard go on, with the press handed on.
+  case releaseKeyboard
+  /// Delete a cut buffer of the root window.
+  case clearCutBuffer(NamedAtom)
   /// Read the pair list of a MULTIPLE request and report `.pairsRead`.
   case readPairs(ConversionRequest)
   /// Store content in a requestor's property.

@@ -4,6 +4,10 @@ import Selection
 public struct KnownAtoms: Hashable, Sendable {
   /// CLIPBOARD
   public var clipboard: NamedAtom
+  /// PRIMARY
+  public var primary: NamedAtom
+  /// SECONDARY
+  public var secondary: NamedAtom
   /// CLIPBOARD_MANAGER
   public var clipboardManager: NamedAtom
   /// TARGETS
@@ -22,6 +26,8 @@ public struct KnownAtoms: Hashable, Sendable {
   /// Numbers every name by asking `intern`.
   public init(intern: (String) -> NamedAtom) {
     clipboard = intern("CLIPBOARD")
+    primary = intern("PRIMARY")
+    secondary = intern("SECONDARY")
     clipboardManager = intern("CLIPBOARD_MANAGER")
     targets = intern("TARGETS")
     timestamp = intern("TIMESTAMP")

@@ -167,7 +167,7 @@ extension Bridge {
     return (.metadata(.targets(targets)), recordOnce(record, on: selection))
   }
 
-  private func access(
+  func access(
     to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime
   ) -> Access {
     if let used = usedUp[selection], used.by != subject || now >= used.until { return .withheld }

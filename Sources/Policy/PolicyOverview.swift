@@ -52,8 +52,7 @@ extension PolicySet {
         side: .managed, name: "default", position: byDefault?.position,
         text: "\(decision)" + (decision == .ask ? ": refuses, Allow once isn't there \(notBuilt)" : "")))
     for (name, mode) in [("primary", primary), ("secondary", secondary), ("cut-buffers", cutBuffers)] {
-      let mark = mode == .off ? "" : " \(notBuilt)"
-      settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue + mark))
+      settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue))
     }
     return PolicyOverview(
       files: managed.files + user.files,

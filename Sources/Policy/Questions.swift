@@ -1,18 +1,19 @@
 extension PolicySet {
-  /// Whether any rule could answer anything but a plain allow for a clip of `subject`: such a source is *restricted*.
-  public func isRestricted(_ subject: Subject) -> Bool {
+  /// Whether any rule could answer anything but a plain allow for a clip of `subject`, on `selection` or, without it, on
+  /// any: such a source is *restricted*.
+  public func isRestricted(_ subject: Subject, on selection: String? = nil) -> Bool {
     if isLocked { return true }
     let profile = profile(of: subject)
-    return mayRestrict(0, profile.managed) || mayRestrict(1, profile.user)
+    return mayRestrict(0, profile.managed, selection) || mayRestrict(1, profile.user, selection)
   }
 
-  private func mayRestrict(_ side: Int, _ bits: [RuleBits]) -> Bool {
+  private func mayRestrict(_ side: Int, _ bits: [RuleBits], _ selection: String?) -> Bool {
     let ruleset = rulesets[side]
     for (role, action) in [(Role.copies, Action.copy), (.cuts, .cut), (.isPasted, .paste)] {
       var endsInAllow = false
-      for number in bits[role.rawValue] {
+      for number in bits[role.rawValue] where ruleset.rules[number].concerns(selection) {
         if ruleset.outcomes[number].isRestricting { return true }
-        if ruleset.rules[number].isUnconditional(for: action) {
+        if ruleset.rules[number].isUnconditional(for: action, on: selection) {
           endsInAllow = true
           break
         }
@@ -22,13 +23,16 @@ extension PolicySet {
     return false
   }
 
-  /// Whether a rule with `protect: true` matches what `subject` copies: nobody may read it even for a moment.
-  public func isProtected(_ subject: Subject) -> Bool {
+  /// Whether a rule with `protect: true` matches what `subject` copies, on `selection` or, without it, on any: nobody may
+  /// read it even for a moment.
+  public func isProtected(_ subject: Subject, on selection: String? = nil) -> Bool {
     guard !isLocked else { return false }
     let profile = profile(of: subject)
     for (ruleset, bits) in zip(rulesets, [profile.managed, profile.user]) {
       for role in [Role.copies, .cuts] {
-        for number in bits[role.rawValue] where ruleset.rules[number].obligations.protect { return true }
+        for number in bits[role.rawValue] where ruleset.rules[number].concerns(selection) {
+          if ruleset.rules[number].obligations.protect { return true }
+        }
       }
     }
     return false
@@ -53,6 +57,23 @@ extension PolicySet {
       }
       return false
     }
+  }
+
+  /// What is certain of a paste before anything is known of the content: for the moment at which somebody is about to
+  /// paste from a selection that its source still owns (product.md 6).
+  public func foresight(ofPasteBy destination: Subject, from source: Subject, on selection: String) -> Foresight {
+    let paste = Request(action: .paste, source: source, destination: destination, selection: selection)
+    if destination.isSameApp(as: source) {
+      guard case .decided(let decision) = evaluate(paste) else { return .open }
+      return decision.grant == nil ? .refused(decision) : .free(decision)
+    }
+    guard case .decided(let decision) = outcome(of: paste) else { return .open }
+    // A replacement text is handed over by whoever owns the selection.
+    if decision.verdict != .allow { return decision.obligations.replacement == nil ? .refused(decision) : .open }
+    let copy = Request(action: .copy, source: source, selection: selection)
+    guard case .decided(let kept) = evaluate(copy), !kept.obligations.isNarrowing, !decision.obligations.isNarrowing
+    else { return .open }
+    return .free(decision)
   }
 
   /// Decides a request as the daemon would meet it: a paste needs a copy before it, whose verdict, audience and terms
@@ -89,10 +110,27 @@ extension PolicySet {
 }
 
 extension Rule {
-  /// Whether it decides every `action` of an app that it matches.
-  fileprivate func isUnconditional(for action: Action) -> Bool {
-    !needsContent && selections == nil && (action != .paste || (destinationMatcher ?? .any) == .any)
+  /// Whether it speaks of `selection`, or of any when that is `nil`.
+  fileprivate func concerns(_ selection: String?) -> Bool {
+    guard let selection, let selections else { return true }
+    return selections.contains(selection)
   }
+
+  /// Whether it decides every `action` on `selection` of an app that it matches.
+  fileprivate func isUnconditional(for action: Action, on selection: String?) -> Bool {
+    let isOfAll = selections == nil || selection != nil && concerns(selection)
+    return !needsContent && isOfAll && (action != .paste || (destinationMatcher ?? .any) == .any)
+  }
+}
+
+/// What can be said of a paste before its content is known.
+public enum Foresight: Hashable, Sendable {
+  /// Allowed as the source offers it: nothing is left out, replaced or wiped.
+  case free(Decision)
+  /// Refused, whatever the content.
+  case refused(Decision)
+  /// Only the content tells, or what is handed over differs from what the source has.
+  case open
 }
 
 extension Obligations {

@@ -107,11 +107,6 @@ struct FileReader {
         hint: "only `primary` can be owned")
       return nil
     }
-    if mode != .off {
-      fields.report.warn(
-        .notBuilt, at: node.position, "`\(key): \(mode.rawValue)` has no effect yet: only CLIPBOARD is guarded",
-        hint: "`off` is what happens")
-    }
     return mode
   }
 }

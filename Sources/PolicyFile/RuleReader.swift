@@ -70,12 +70,12 @@ struct RuleReader {
       guard let name = fields.line(item, "`clipboard`, `primary`, `secondary` or a board for `selection`") else {
         return nil
       }
-      if name != "clipboard" {
+      if !BoardReader.selections.contains(name) {
         fields.report.warn(
-          .notBuilt, at: item.position, "`\(name)` in `selection` never holds yet: only CLIPBOARD is guarded",
-          hint: "write `clipboard`, or leave `selection` out")
+          .notBuilt, at: item.position, "`\(name)` in `selection` never holds yet: nothing is stored on boards",
+          hint: "write `clipboard`, `primary` or `secondary`, or leave `selection` out")
+        boardUses.append(NameUse(name: name, position: item.position))
       }
-      if !BoardReader.selections.contains(name) { boardUses.append(NameUse(name: name, position: item.position)) }
       return name
     }
   }
@@ -125,8 +125,8 @@ struct RuleReader {
     }
     if rule.obligations.protect, let node = entries["protect"] {
       fields.report.warn(
-        .notBuilt, at: node.position, "`protect` has no effect yet: the source's clip is captured like any other",
-        hint: "remove `protect`, and don't rely on it")
+        .notBuilt, at: node.position, "`protect` has no effect on CLIPBOARD yet: it takes PRIMARY and SECONDARY alone",
+        hint: "don't rely on it for copies")
     }
     if rule.obligations.notify == true, let node = entries["notify"] {
       fields.report.warn(

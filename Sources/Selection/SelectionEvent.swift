@@ -98,6 +98,20 @@ public enum SelectionEvent: Hashable, Sendable {
   case requestorGone(Window)
   /// The server refused to store in a property for another reason (BadAlloc, BadAtom, BadAccess).
   case storeRejected(window: Window, property: Atom)
+  /// Whether a pointer button or Shift is down.
+  case pointerRead(selection: NamedAtom, isBusy: Bool)
+  /// Whether presses of the middle button are ours to decide, or only the pointer's way is told.
+  case pasteGuardSettled(hasButton: Bool)
+  /// The middle button is pressed over a window of the subject, and the pointer stands still. On a window manager's own
+  /// windows it may mean anything.
+  case middleButtonPressed(isOnWindowManager: Bool)
+  /// Shift+Insert is pressed while the subject has the focus, and the keyboard stands still. It pastes PRIMARY in terminals
+  /// and CLIPBOARD elsewhere.
+  case pasteKeyPressed
+  /// The pointer has come into a window of the subject.
+  case pointerEntered
+  /// Somebody has set a cut buffer of the root window, `bytes` long; the subject is the active app.
+  case cutBufferSet(NamedAtom, bytes: Int)
   /// The deadline the core asked for has come.
   case deadlineReached
 }

@@ -48,6 +48,16 @@ extension Display {
     xcb.flush()
   }
 
+  /// Lets go of a selection held since `time`, unless somebody has it by now.
+  public func giveUp(_ selection: Atom, time: ServerTime) {
+    xcb.grabServer()
+    if selectionOwner(selection) == ownerWindow {
+      xcb.setSelectionOwner(Window.none.id, selection: selection.id, time: time.milliseconds)
+    }
+    xcb.ungrabServer()
+    xcb.flush()
+  }
+
   /// The server's time now, by a change of a property of our own window (ICCCM 2.1); `.current` when the server is
   /// gone.
   public func serverTime() -> ServerTime {

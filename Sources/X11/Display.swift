@@ -35,6 +35,7 @@ import Selection
   var trap = ErrorTrap()
   var requestors: RequestorWindows
   var watchCounts: [Window: Int] = [:]
+  var pointerInterest = PointerInterest()
   private let xlib: XlibDisplay
   private let resourceBase: UInt32
   private let fixesFirstEvent: UInt8
@@ -136,6 +137,12 @@ import Selection
   /// comes before anything else (product.md 5.1).
   public func selectOwnerChanges(of selections: [Atom]) {
     for selection in selections { xlib.selectSelectionInput(window: ownerWindow.id, selection: selection.id) }
+    xlib.flush()
+  }
+
+  /// No longer asks for the owner changes of `selection`.
+  public func ignoreOwnerChanges(of selection: Atom) {
+    xlib.selectSelectionInput(window: ownerWindow.id, selection: selection.id, isWanted: false)
     xlib.flush()
   }
 
@@ -250,6 +257,7 @@ import Selection
 
 /// The event masks we use (X protocol, "SETofEVENT").
 nonisolated enum EventMask {
+  static let enterWindow: UInt32 = 1 << 4
   static let structureNotify: UInt32 = 1 << 17
   static let propertyChange: UInt32 = 1 << 22
 }

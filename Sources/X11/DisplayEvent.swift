@@ -15,6 +15,12 @@ nonisolated enum DisplayEvent: Hashable, Sendable {
   case windowDestroyed(Window)
   /// A selection has another owner (XFixes).
   case ownerChanged(selection: Atom, owner: Window, cause: OwnerChangeCause, selectionTime: ServerTime)
+  /// A pointer button that we hold is pressed, below `child` of the root; the pointer stands still.
+  case buttonPressed(child: Window)
+  /// A key that we hold is pressed; the keyboard stands still.
+  case keyPressed
+  /// The pointer has come into a window.
+  case pointerEntered(Window)
   /// A request failed.
   case failed(XError)
   /// A client sent an event that only the server may make.

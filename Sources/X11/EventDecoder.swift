@@ -38,6 +38,11 @@ nonisolated enum EventDecoder {
       return .propertyChanged(
         window: Window(event.window), property: Atom(event.atom),
         isDeleted: UInt32(event.state) == XCB_PROPERTY_DELETE.rawValue, time: ServerTime(event.time))
+    case XCB_BUTTON_PRESS:
+      return .buttonPressed(child: Window(raw.load(as: xcb_button_press_event_t.self).child))
+    case XCB_KEY_PRESS: return .keyPressed
+    case XCB_ENTER_NOTIFY:
+      return .pointerEntered(Window(raw.load(as: xcb_enter_notify_event_t.self).event))
     case XCB_DESTROY_NOTIFY:
       return .windowDestroyed(Window(raw.load(as: xcb_destroy_notify_event_t.self).window))
     case Int32(fixesFirstEvent):

@@ -82,6 +82,8 @@ nonisolated enum AtomNumber {
   static let atom: UInt32 = 4
   static let integer: UInt32 = 19
   static let wmClass: UInt32 = 67
+  /// CUT_BUFFER0 to CUT_BUFFER7.
+  static let cutBuffers: ClosedRange<UInt32> = 9...16
   static let wmClientMachine: UInt32 = 36
 }
 

@@ -75,8 +75,7 @@ extension Display {
     watchCounts[window, default: 0] += 1
     // Our own windows have their mask already.
     guard watchCounts[window] == 1, !isOurs(window) else { return }
-    let serial = xcb.selectInput(window.id, eventMask: EventMask.propertyChange | EventMask.structureNotify)
-    trap.expect(serial, for: .reach(window: window))
+    trap.expect(xcb.selectInput(window.id, eventMask: eventMask(of: window)), for: .reach(window: window))
   }
 
   /// Takes one ``watch(_:)`` back.
@@ -84,7 +83,13 @@ extension Display {
     guard let count = watchCounts[window] else { return }
     watchCounts[window] = count > 1 ? count - 1 : nil
     guard count == 1, !isOurs(window) else { return }
-    trap.expect(xcb.selectInput(window.id, eventMask: 0), for: .release(window: window))
+    trap.expect(xcb.selectInput(window.id, eventMask: eventMask(of: window)), for: .release(window: window))
+  }
+
+  /// What we want to hear of another client's window: a client has one mask on each, whatever it is for.
+  func eventMask(of window: Window) -> UInt32 {
+    (watchCounts[window] == nil ? 0 : EventMask.propertyChange | EventMask.structureNotify)
+      | pointerInterest.eventMask(of: window)
   }
 
   /// Forgets a watched window that is gone.

@@ -9,6 +9,15 @@ public nonisolated enum IncomingEvent: Hashable, Sendable {
   case selectionLost(Atom)
   /// Another client destroyed a window of ours, as X11 lets it.
   case windowTaken(Window)
+  /// The middle button is pressed, below this child of the root, and the pointer stands still until
+  /// ``Display/releasePointer(replays:)``.
+  case middleButtonPressed(below: Window)
+  /// Shift+Insert is pressed, and the keyboard stands still until ``Display/releaseKeyboard()``.
+  case pasteKeyPressed
+  /// The pointer has come into this window.
+  case pointerEntered(Window)
+  /// A property of the root window was set.
+  case rootPropertySet(Atom)
 }
 
 extension Display {
@@ -58,6 +67,9 @@ extension Display {
     case .propertyChanged(let window, let property, let isDeleted, _):
       return propertyChange(window: window, property: property, isDeleted: isDeleted)
     case .windowDestroyed(let window): return end(of: window)
+    case .buttonPressed(let child): return .middleButtonPressed(below: child)
+    case .keyPressed: return .pasteKeyPressed
+    case .pointerEntered(let window): return isOurs(window) ? nil : .pointerEntered(window)
     case .failed(let error): return failure(error, purpose: purpose)
     case .forged, .other: return nil
     }
@@ -94,6 +106,7 @@ extension Display {
       else { return nil }
       return .selection(.chunkStored(conversion.conversion))
     }
+    if window == root, !isDeleted { return .rootPropertySet(property) }
     guard isDeleted, watchCounts[window] != nil else { return nil }
     return .selection(.propertyDeleted(window: window, property: property))
   }

@@ -155,6 +155,9 @@ struct XcbConnection {
     Serial(number: xcb_get_window_attributes(raw, window).sequence)
   }
 
+  /// QueryPointer
+  func queryPointer(_ window: UInt32) -> Serial { Serial(number: xcb_query_pointer(raw, window).sequence) }
+
   /// GetInputFocus: the cheapest request with a reply.
   func getInputFocus() -> Serial { Serial(number: xcb_get_input_focus(raw).sequence) }
 
@@ -257,6 +260,54 @@ struct XcbConnection {
           raw, 0, destination, mask, event.baseAddress?.assumingMemoryBound(to: CChar.self)
         ).sequence)
     }
+  }
+
+  /// GrabButton of one button with one set of modifiers, the pointer standing still at each press. It waits for the
+  /// server: `false` when another client has it.
+  func grabButton(_ button: UInt8, modifiers: UInt16, on window: UInt32) -> Bool {
+    let cookie = xcb_grab_button_checked(
+      raw, 0, window, UInt16(XCB_EVENT_MASK_BUTTON_PRESS.rawValue), UInt8(XCB_GRAB_MODE_SYNC.rawValue),
+      UInt8(XCB_GRAB_MODE_ASYNC.rawValue), 0, 0, button, modifiers)
+    guard let error = xcb_request_check(raw, cookie) else { return true }
+    free(error)
+    return false
+  }
+
+  /// UngrabButton
+  func ungrabButton(_ button: UInt8, modifiers: UInt16, on window: UInt32) {
+    xcb_ungrab_button(raw, button, window, modifiers)
+  }
+
+  /// GrabKey of one key with one set of modifiers, the keyboard standing still at each press. It waits for the server:
+  /// `false` when another client has it.
+  func grabKey(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Bool {
+    let cookie = xcb_grab_key_checked(
+      raw, 0, window, modifiers, key, UInt8(XCB_GRAB_MODE_ASYNC.rawValue), UInt8(XCB_GRAB_MODE_SYNC.rawValue))
+    guard let error = xcb_request_check(raw, cookie) else { return true }
+    free(error)
+    return false
+  }
+
+  /// UngrabKey
+  func ungrabKey(_ key: UInt8, modifiers: UInt16, on window: UInt32) { xcb_ungrab_key(raw, key, window, modifiers) }
+
+  /// GetKeyboardMapping of all keys.
+  func getKeyboardMapping() -> (serial: Serial, firstKey: UInt8) {
+    // The setup lives as long as the connection.
+    let setup = xcb_get_setup(raw)!.pointee
+    let count = setup.max_keycode - setup.min_keycode + 1
+    return (
+      Serial(number: xcb_get_keyboard_mapping(raw, setup.min_keycode, count).sequence), setup.min_keycode
+    )
+  }
+
+  /// AllowEvents of ReplayKeyboard: the keyboard goes on.
+  func replayKeyboard() { xcb_allow_events(raw, UInt8(XCB_ALLOW_REPLAY_KEYBOARD.rawValue), 0) }
+
+  /// AllowEvents of ReplayPointer or AsyncPointer: the pointer goes on.
+  func allowPointer(replays: Bool) {
+    let mode = replays ? XCB_ALLOW_REPLAY_POINTER : XCB_ALLOW_ASYNC_POINTER
+    xcb_allow_events(raw, UInt8(mode.rawValue), 0)
   }
 
   /// GrabServer

@@ -41,10 +41,11 @@ struct XlibDisplay {
     return XFixesQueryVersion(raw, &major, &minor) == 0 ? nil : (major, minor)
   }
 
-  /// XFixesSelectSelectionInput with all three masks.
-  func selectSelectionInput(window: UInt32, selection: UInt32) {
-    let masks =
+  /// XFixesSelectSelectionInput with all three masks, or none.
+  func selectSelectionInput(window: UInt32, selection: UInt32, isWanted: Bool = true) {
+    let all =
       XFixesSetSelectionOwnerNotifyMask | XFixesSelectionWindowDestroyNotifyMask | XFixesSelectionClientCloseNotifyMask
+    let masks = isWanted ? all : 0
     XFixesSelectSelectionInput(raw, UInt(window), UInt(selection), UInt(masks))
   }
 

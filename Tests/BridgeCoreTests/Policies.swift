@@ -35,6 +35,18 @@ enum Policies {
     }
   ])
 
+  /// Only content tells who may have what the ledger offers.
+  static let allowedInShort = set([
+    rule("short may leave", .allow) {
+      $0.from = apps("Ledger")
+      $0.size = SizeRange(upTo: 2)
+    },
+    rule("finance stays", .deny, line: 2) {
+      $0.from = apps("Ledger")
+      $0.to = .not(apps("Ledger"))
+    },
+  ])
+
   static let vaultIsPrivate = set([
     rule("vault is private", .private, line: 3) {
       $0.apps = apps("Vault")

@@ -12,6 +12,57 @@ import Testing
     for _ in 0..<8 { scene(&random) }
   }
 
+  /// Whatever happens to PRIMARY: every press is let go, once, within its 20 ms, and a refused app is never handed one
+  /// while the text is with its source.
+  @Test(arguments: [UInt64(11), 12, 13, 14, 15, 16, 17, 18])
+  func presses(seed: UInt64) {
+    var random = SplitMix(seed: seed)
+    for _ in 0..<8 { pressScene(&random) }
+  }
+
+  private func pressScene(_ random: inout SplitMix) {
+    let apps = [Apps.ledger, Apps.report, Apps.browser, Apps.tool]
+    let policies = [Policies.financeStays, Policies.vaultIsPrivate, Policies.allowedInShort]
+    var stage = Stage(policies[Int(random.next() % 2) * 2])
+    var presses = 0
+    for step in 0..<80 {
+      switch random.next() % 12 {
+      case 0, 1, 2:
+        let replies: [Stage.Reply] = [
+          .bytes([1, 2, 3]), .chunks([[1], []]), .refuse, .silent, .nothingStored, .tooLarge,
+        ]
+        stage.copy(
+          Stage.Owner(
+            0x40_0001 + UInt32(step), apps[Int(random.next() % 4)],
+            [("UTF8_STRING", replies[Int(random.next() % 6)])], listing: random.next() % 10 == 0 ? .silent : nil),
+          on: stage.atoms.primary)
+      case 3: stage.storeChunks()
+      case 4: stage.clear(random.next() % 2 == 0 ? .set : .clientClosed, on: stage.atoms.primary)
+      case 5: stage.isPointerBusy.toggle()
+      case 6: stage.supersedesNextClaim = random.next() % 4 == 0
+      case 7: stage.wait(milliseconds: Int(random.next() % 400))
+      case 8: stage.replacePolicy(policies[Int(random.next() % 3)])
+      case 9: stage.isButtonTaken.toggle()
+      default:
+        // The server sends no second press before the first is let go.
+        guard stage.releases.count == presses else { continue }
+        if !stage.isPointerGuarded { continue }
+        presses += 1
+        stage.feed(
+          .middleButtonPressed(isOnWindowManager: random.next() % 4 == 0), apps[Int(random.next() % 4)])
+        if stage.releases.count < presses { stage.wait(milliseconds: 20) }
+        #expect(stage.releases.count == presses, "a press is let go within 20 ms, once")
+      }
+    }
+    stage.supersedesNextClaim = false
+    stage.isPointerBusy = false
+    stage.wait(milliseconds: 70_000)
+    stage.clear(on: stage.atoms.primary)
+    stage.wait(milliseconds: 1_000)
+    #expect(stage.releases.count == presses && !stage.isPointerGuarded && !stage.hasOpenConversions)
+    #expect(stage.bridge.isSettled && stage.bridge.nextDeadline == nil)
+  }
+
   private func scene(_ random: inout SplitMix) {
     var stage = Stage(Policies.financeStays)
     let apps = [Apps.ledger, Apps.report, Apps.browser, Apps.tool]

@@ -44,9 +44,22 @@ struct Stage: CustomTestStringConvertible {
   private(set) var names: [String: NamedAtom]
   var now = MonotonicTime(nanoseconds: 1_000_000_000)
   var serverTime = ServerTime(5_000)
-  /// Owner of CLIPBOARD as the pretended server sees it; the daemon's own window is 1.
-  var owner = Window.none
-  var ownerTime = ServerTime(0)
+  /// Owners as the pretended server sees them; the daemon's own window is 1.
+  var owners: [NamedAtom: Window] = [:]
+  var ownerTimes: [NamedAtom: ServerTime] = [:]
+  /// Owner of CLIPBOARD.
+  var owner: Window {
+    get { owners[atoms.clipboard] ?? .none }
+    set { owners[atoms.clipboard] = newValue }
+  }
+  var ownerTime: ServerTime {
+    get { ownerTimes[atoms.clipboard] ?? ServerTime(0) }
+    set { ownerTimes[atoms.clipboard] = newValue }
+  }
+  /// Whether a pointer button or Shift is down.
+  var isPointerBusy = false
+  /// Whether another client has the middle button.
+  var isButtonTaken = false
   var sources: [Window: Owner] = [:]
   /// Makes the next claim fail, as if a newer copy had come first.
   var supersedesNextClaim = false
@@ -65,7 +78,15 @@ struct Stage: CustomTestStringConvertible {
   /// What would outlive the process.
   private(set) var retained: HeldClip?
   private(set) var retentions = 0
-  private var open: [ConversionID: (target: Target, chunks: [[UInt8]]?)] = [:]
+  /// Claims that came through, in order.
+  private(set) var claims: [NamedAtom] = []
+  /// Whether presses are ours to decide, and what became of each: handed on or not.
+  private(set) var isPointerGuarded = false
+  private(set) var releases: [Bool] = []
+  private(set) var keyReleases = 0
+  private(set) var clearedBuffers: [String] = []
+  private(set) var pointerReadings = 0
+  private var open: [ConversionID: (selection: NamedAtom, target: Target, chunks: [[UInt8]]?)] = [:]
 
   static let daemon = Window(1)
 
@@ -94,24 +115,26 @@ struct Stage: CustomTestStringConvertible {
 
   // MARK: what happens
 
-  /// `source` takes CLIPBOARD, and everything that follows at once does.
-  mutating func copy(_ source: Owner, cause: OwnerChangeCause = .set) {
+  /// `source` takes CLIPBOARD or another selection, and everything that follows at once does.
+  mutating func copy(_ source: Owner, cause: OwnerChangeCause = .set, on selection: NamedAtom? = nil) {
+    let selection = selection ?? atoms.clipboard
     serverTime.milliseconds &+= 1
-    (owner, ownerTime) = (source.window, serverTime)
+    (owners[selection], ownerTimes[selection]) = (source.window, serverTime)
     sources[source.window] = source
     feed(
       .ownerChanged(
-        OwnerChange(selection: atoms.clipboard, owner: source.window, cause: cause, selectionTime: serverTime)),
+        OwnerChange(selection: selection, owner: source.window, cause: cause, selectionTime: serverTime)),
       source.subject)
   }
 
-  /// CLIPBOARD loses its owner.
-  mutating func clear(_ cause: OwnerChangeCause = .set) {
+  /// CLIPBOARD or another selection loses its owner.
+  mutating func clear(_ cause: OwnerChangeCause = .set, on selection: NamedAtom? = nil) {
+    let selection = selection ?? atoms.clipboard
     serverTime.milliseconds &+= 1
-    owner = .none
+    owners[selection] = Window.none
     feed(
       .ownerChanged(
-        OwnerChange(selection: atoms.clipboard, owner: .none, cause: cause, selectionTime: serverTime)), nil)
+        OwnerChange(selection: selection, owner: .none, cause: cause, selectionTime: serverTime)), nil)
   }
 
   /// Asks for a conversion; the property is named after the target unless told otherwise.
@@ -134,8 +157,10 @@ struct Stage: CustomTestStringConvertible {
   }
 
   /// Pastes as a well-behaved app does: takes every chunk. `nil` when refused.
-  mutating func paste(_ target: String, by subject: Subject, window: UInt32 = 0x60_0001) -> Received? {
-    let key = request(target, by: subject, window: window)
+  mutating func paste(
+    _ target: String, by subject: Subject, window: UInt32 = 0x60_0001, from selection: NamedAtom? = nil
+  ) -> Received? {
+    let key = request(target, by: subject, window: window, selection: selection)
     guard notified.last?.property == key.property else { return nil }
     if case .replacement(let type, let bytes)? = stored[key] {
       return Received(type: name(of: type), format: 8, bytes: bytes)
@@ -198,22 +223,42 @@ struct Stage: CustomTestStringConvertible {
   private mutating func carryOut(_ effect: Effect) -> [SelectionEvent] {
     switch effect {
     case .convert(let id, let selection, let target, _):
-      guard selection == atoms.clipboard else { return [] }
       asked.append(target.name)
-      open[id] = (target, nil)
+      open[id] = (selection, target, nil)
       return answer(id, target)
     case .readAnswer(let id, let limit): return [.answerRead(id, value(of: id, limit: limit))]
     case .endConversion(let id, _):
       open[id] = nil
       return []
     case .claim(let selection, let time, let expecting):
-      guard !supersedesNextClaim, owner == expecting, !ownerTime.isLater(than: time) else {
+      guard !supersedesNextClaim, owners[selection] ?? .none == expecting,
+        !(ownerTimes[selection] ?? ServerTime(0)).isLater(than: time)
+      else {
         supersedesNextClaim = false
         return [.claimSettled(selection: selection, .superseded)]
       }
-      (owner, ownerTime) = (Self.daemon, time)
+      (owners[selection], ownerTimes[selection]) = (Self.daemon, time)
+      claims.append(selection)
       return [.claimSettled(selection: selection, .held)]
     case .reassert: return []
+    case .giveUp(let selection, _):
+      if owners[selection] == Self.daemon { owners[selection] = Window.none }
+      return []
+    case .readPointer(let selection):
+      pointerReadings += 1
+      return [.pointerRead(selection: selection, isBusy: isPointerBusy)]
+    case .guardPastes(let isWanted):
+      isPointerGuarded = isWanted
+      return isWanted ? [.pasteGuardSettled(hasButton: !isButtonTaken)] : []
+    case .releasePointer(let replays):
+      releases.append(replays)
+      return []
+    case .releaseKeyboard:
+      keyReleases += 1
+      return []
+    case .clearCutBuffer(let buffer):
+      clearedBuffers.append(buffer.name)
+      return []
     case .readPairs(let request): return [.pairsRead(request, pairLists[request.property])]
     case .store(let store):
       let key = TransferKey(window: store.window, property: store.property)
@@ -248,7 +293,7 @@ struct Stage: CustomTestStringConvertible {
     }
   }
 
-  private func reply(to target: Target) -> Reply {
+  private func reply(to target: Target, from owner: Window) -> Reply {
     guard let source = sources[owner] else { return .silent }
     if target == atoms.targets {
       return source.listing ?? .typed("ATOM", 32, [])
@@ -257,7 +302,7 @@ struct Stage: CustomTestStringConvertible {
   }
 
   private func answer(_ id: ConversionID, _ target: Target) -> [SelectionEvent] {
-    switch reply(to: target) {
+    switch reply(to: target, from: owners[open[id]!.selection] ?? .none) {
     case .silent: []
     case .refuse: [.conversionAnswered(id, stored: false)]
     case .bytes, .typed, .chunks, .nothingStored, .tooLarge: [.conversionAnswered(id, stored: true)]
@@ -265,13 +310,14 @@ struct Stage: CustomTestStringConvertible {
   }
 
   private mutating func value(of id: ConversionID, limit: Int) -> PropertyValue {
-    guard let (target, chunks) = open[id] else { return .absent }
+    guard let (selection, target, chunks) = open[id] else { return .absent }
+    let owner = owners[selection] ?? .none
     if let chunks {
       guard let next = chunks.first else { return .absent }
       open[id]!.chunks = Array(chunks.dropFirst())
       return .value(type: target, format: 8, payload: Payload(next))
     }
-    switch reply(to: target) {
+    switch reply(to: target, from: owner) {
     case .typed where target == atoms.targets:
       let listed = sources[owner]!.replies.map { atom($0.0) }
       return .atoms([atoms.targets, atoms.timestamp] + listed)

@@ -20,7 +20,7 @@ struct PolicyCommandTests {
   }
 
   @Test func findingsAreObjects() throws {
-    let path = file("version: 1\nprimary: guard\nrules:\n  - {frm: x, decision: deny}\n")
+    let path = file("version: 1\ndefault: ask\nrules:\n  - {frm: x, decision: deny}\n")
     let result = run("policy", "check", "--json", path)
     #expect(result.status == 1)
     let report = try JSON(reading: result.output.trimmingCharacters(in: .newlines))

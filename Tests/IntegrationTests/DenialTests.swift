@@ -6,12 +6,14 @@ extension IntegrationTests {
   @Suite(.serialized) struct DenialTests {
     @Test("a denied copy: every paste is empty, none hangs, none gets the older clip", arguments: ProgramKind.allCases)
     func deniedCopy(source: ProgramKind) throws {
+      // GTK and Tk have nothing left to copy when a denied PRIMARY is taken from them with the highlight.
       let policy = """
         version: 1
         rules:
           - name: this program copies nothing
             from: {exe: \(source.executable)}
             actions: [copy, cut]
+            selection: clipboard
             decision: deny
         default: allow
         """

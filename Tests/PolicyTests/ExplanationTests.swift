@@ -128,7 +128,7 @@ import Testing
     #expect(text.contains("  finance: class=SAP* and exe=/opt/sap/**  (managed, 10.yaml:1:3)"))
     #expect(
       text.contains("  snippets: from: finance; targets: text; size: up to 64 bytes → allow  (managed, 10.yaml:5:3)"))
-    #expect(text.contains("  primary: guard (not built yet)  (in force)"))
+    #expect(text.contains("  primary: guard  (in force)"))
     #expect(text.contains("  secondary: off  (in force)"))
     #expect(text.contains("  max-clip: 268435456"))
     let asking = policy([], byDefault: .ask).overview.description

@@ -75,6 +75,10 @@ class Program:
     def length(self):
         return {"length": self.buffer.get_char_count(), "bytes": len(self.text())}
 
+    def bounds(self):
+        marked = self.buffer.get_selection_bounds()
+        return {"marked": bool(marked), "text": self.buffer.get_text(*marked, True) if marked else ""}
+
     def show(self):
         self.window.show_all()
         self.view.grab_focus()
@@ -120,7 +124,7 @@ class Program:
 
 def main():
     program = Program(options(__doc__.splitlines()[0]).wm_class)
-    names = ["load", "dump", "clear", "length", "show", "offer", "fetch", "targets"]
+    names = ["load", "dump", "clear", "length", "show", "bounds", "offer", "fetch", "targets"]
     commands = Commands({name: getattr(program, name) for name in names}, Gtk.main_quit)
     GLib.io_add_watch(0, GLib.IO_IN | GLib.IO_HUP, lambda *_: commands.ready())
     tell("ready", pid=os.getpid())

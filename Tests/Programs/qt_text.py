@@ -48,6 +48,10 @@ class Program:
     def clear(self):
         self.edit.clear()
 
+    def bounds(self):
+        cursor = self.edit.textCursor()
+        return {"marked": cursor.hasSelection(), "text": cursor.selectedText()}
+
     def length(self):
         return {"bytes": len(self.text())}
 
@@ -80,7 +84,7 @@ def main():
     application = QtWidgets.QApplication([wm_class.lower(), "-name", wm_class.lower()])
     application.setApplicationName(wm_class)
     program = Program(application, wm_class)
-    names = ["load", "dump", "clear", "length", "show", "offer", "fetch", "targets"]
+    names = ["load", "dump", "clear", "length", "show", "bounds", "offer", "fetch", "targets"]
     commands = Commands({name: getattr(program, name) for name in names}, application.quit)
     notifier = QtCore.QSocketNotifier(0, QtCore.QSocketNotifier.Read)
 

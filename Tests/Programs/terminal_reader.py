@@ -5,12 +5,29 @@ terminal_reader.py FOLDER: obeys the named pipe FOLDER/commands (show FILE, clea
 """
 
 import os
+import re
 import select
 import sys
 import termios
 import tty
 
 from program import read_bytes
+
+POSITION = re.compile(rb"\x1b\[[0-9]+;[0-9]+R")
+
+
+def show(text):
+    """Shows text on a clear terminal; returns when it is there, with what was typed meanwhile."""
+    # Home and clear first: the harness clicks on the first line. Last the question for the cursor's position, which a
+    # terminal answers when it has dealt with all before it.
+    os.write(1, b"\x1b[H\x1b[2J" + text + b"\x1b[6n")
+    got = b""
+    while not POSITION.search(got):
+        piece = os.read(0, 1 << 16)
+        if not piece:
+            break
+        got += piece
+    return POSITION.sub(b"", got)
 
 
 def main():
@@ -41,8 +58,7 @@ def main():
                         os.ftruncate(typed, 0)
                         os.lseek(typed, 0, os.SEEK_SET)
                     if name in ("show", "clear"):
-                        # Home and clear first: the harness clicks on the first line.
-                        os.write(1, b"\x1b[H\x1b[2J" + (read_bytes(words[0]) if words else b""))
+                        os.write(typed, show(read_bytes(words[0]) if words else b""))
                     os.write(answers, b'{"event":"done","command":"%s"}\n' % name.encode())
     finally:
         termios.tcsetattr(0, termios.TCSANOW, saved)

@@ -43,8 +43,12 @@ proc run {name {first ""}} {
         dump { write_text $first [content]; tell done command dump }
         clear { .text delete 1.0 end; tell done command clear }
         length { tell done command length bytes [string length [encoding convertto utf-8 [content]]] }
+        bounds {
+            set marked [.text tag ranges sel]
+            tell done command bounds marked [expr {$marked ne ""}] text [expr {$marked ne "" ? [.text get sel.first sel.last] : ""}]
+        }
         quit { exit 0 }
-        default { tell error command $name message "command: expected show, load, dump, clear, length or quit, found $name" }
+        default { tell error command $name message "command: expected show, load, dump, clear, length, bounds or quit, found $name" }
     }
 }
 

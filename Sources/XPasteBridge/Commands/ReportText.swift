@@ -60,6 +60,13 @@ enum StatusText {
     let transfers = selection["transfers"]?.number ?? 0
     let conversions = selection["conversions"]?.number ?? 0
     if transfers + conversions > 0 { lines.append(line("", "\(transfers) going out, \(conversions) coming in")) }
+    switch selection["trigger"]?.text {
+    case "middle-button": lines.append(line("", "taken or refused at the middle click of another app"))
+    case "pointer-entry":
+      lines.append(
+        line("", Console.alarming("another client has the middle button; taken when the pointer comes to another app")))
+    default: break
+    }
     if let rival = selection["rival"] {
       lines.append(line("  rival", Console.alarming("\(subject(rival)) keeps taking the selection")))
     }

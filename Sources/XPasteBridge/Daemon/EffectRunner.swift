@@ -9,8 +9,6 @@ import X11
 final class EffectRunner {
   /// What the daemon is told to do on its display.
   struct Options {
-    /// The selections that are watched and adopted; CLIPBOARD when empty.
-    var selections: [String] = []
     /// Whether a predecessor is replaced.
     var replaces = false
     /// Whether an unexpected X error ends the program.
@@ -35,9 +33,11 @@ final class EffectRunner {
 
   private let options: Options
   private let atoms: KnownAtoms
-  private let watched: [NamedAtom]
+  private var watched: [NamedAtom]
+  private let pointer: PointerWatch
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
+  private var adoptionCount: UInt64 = 0
   /// One for each screen: CLIPBOARD is common to them, so an instance on another screen would only fight this one.
   private var managerSelections: [ManagerSelection] = []
   private var clipboardManager: ManagerSelection?
@@ -60,17 +60,19 @@ final class EffectRunner {
     self.onAudit = onAudit
     display.atoms.intern(Self.atomNames)
     atoms = KnownAtoms { display.atoms.intern($0) }
-    watched = options.selections.isEmpty ? [atoms.clipboard] : display.atoms.intern(options.selections)
     limits = policy.limits
     bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
+    watched = bridge.watchedSelections
     resolver = SubjectResolver(display: display)
+    pointer = PointerWatch(display: display)
     display.onUnexpectedError = { [options] error in
       if options.treatsErrorsAsFatal { fatalError("unexpected X error: \(error)") }
     }
   }
 
   private static let atomNames = [
-    "CLIPBOARD", "CLIPBOARD_MANAGER", "TARGETS", "TIMESTAMP", "MULTIPLE", "SAVE_TARGETS", "ATOM_PAIR", "INCR", "NULL",
+    "CLIPBOARD", "PRIMARY", "SECONDARY", "CLIPBOARD_MANAGER", "TARGETS", "TIMESTAMP", "MULTIPLE", "SAVE_TARGETS",
+    "ATOM_PAIR", "INCR", "NULL",
     "UTF8_STRING", "TEXT", "COMPOUND_TEXT", "text/plain", "text/plain;charset=utf-8", "text/html", "image/png",
     "MANAGER", "WM_STATE", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_XPASTEBRIDGE_ANSWER", "_XPASTEBRIDGE_TIME",
   ]
@@ -83,8 +85,9 @@ final class EffectRunner {
     hasPriority = display.raisePriority()
     for screen in display.roots.indices { managerSelections.append(try acquire(screen: screen)) }
     if options.isClipboardManager { acquireClipboardManager() }
+    watchCutBuffers()
     if let continuity = options.continuity { answerWaiting(of: continuity) }
-    for (index, selection) in watched.enumerated() where !restore(selection) { adopt(selection, index: index) }
+    for selection in watched where !restore(selection) { adopt(selection) }
     options.continuity?.endRestoring()
     drain()
   }
@@ -152,11 +155,12 @@ final class EffectRunner {
   }
 
   /// Hands the core a selection that was owned before we came (product.md 5.10).
-  private func adopt(_ selection: NamedAtom, index: Int) {
+  private func adopt(_ selection: NamedAtom) {
     let owner = display.selectionOwner(selection.atom)
     guard owner != .none, !display.isOurs(owner), !display.hasOwnerChange(of: selection.atom) else { return }
     // The core numbers its conversions from below, so these can't meet.
-    let conversion = ConversionID(.max - UInt64(index))
+    adoptionCount += 1
+    let conversion = ConversionID(.max - adoptionCount)
     let time =
       display.ownershipTime(
         of: selection.atom, conversion: conversion, withinMilliseconds: Self.adoptionMilliseconds)
@@ -210,8 +214,22 @@ final class EffectRunner {
     limits = policy.limits
     guard !isLost else { return }
     carryOut(bridge.replacePolicy(policy, at: .now))
+    rewatch()
     display.flush()
   }
+
+  /// Follows a policy that watches other selections than the one before.
+  private func rewatch() {
+    let before = watched
+    watched = bridge.watchedSelections
+    for selection in before where !watched.contains(selection) { display.ignoreOwnerChanges(of: selection.atom) }
+    let new = watched.filter { !before.contains($0) }
+    display.selectOwnerChanges(of: new.map(\.atom))
+    for selection in new { adopt(selection) }
+    watchCutBuffers()
+  }
+
+  private func watchCutBuffers() { display.setFollowsCutBuffers(bridge.policy.cutBuffers != .off) }
 
   /// A round trip to the server, then `drain`: what happened before is visible afterwards.
   func synchronize() {
@@ -228,6 +246,16 @@ final class EffectRunner {
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)
     case .windowTaken(let window): ending = ending ?? .windowTaken(window)
+    case .middleButtonPressed(let child):
+      guard let place = pointer.place(below: child) else { return display.releasePointer(replays: true) }
+      feed(
+        .middleButtonPressed(isOnWindowManager: place.isOnWindowManager), from: resolver.resolve(place.window))
+    case .pasteKeyPressed: feed(.pasteKeyPressed, from: resolver.resolve(display.focusedWindow))
+    case .pointerEntered(let window): feed(.pointerEntered, from: resolver.resolve(window))
+    case .rootPropertySet(let property):
+      pointer.rootPropertySet(property)
+      guard let (buffer, bytes) = display.cutBuffer(property) else { return }
+      feed(.cutBufferSet(buffer, bytes: bytes), from: resolver.resolve(display.activeWindow))
     case .selectionLost(let selection):
       if managerSelections.contains(where: { $0.selection.atom == selection }) {
         ending = .replaced
@@ -272,6 +300,13 @@ final class EffectRunner {
     case .reassert(let selection, let time):
       isRinseDue = true
       display.reassert(selection.atom, time: time)
+    case .giveUp(let selection, let time): display.giveUp(selection.atom, time: time)
+    case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
+    case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
+    case .guardPastes(false): pointer.stop()
+    case .releasePointer(let replays): display.releasePointer(replays: replays)
+    case .releaseKeyboard: display.releaseKeyboard()
+    case .clearCutBuffer(let buffer): display.clearCutBuffer(buffer.atom)
     case .readPairs(let request):
       return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))
     case .store(let content):

@@ -19,6 +19,7 @@ enum StatusReport {
       "transfers": .integer(status.transfers),
       "conversions": .integer(status.conversions),
       "rival": status.rival.map(RecordJSON.subject),
+      "trigger": status.trigger.map { .string($0.rawValue) },
     ])
   }
 

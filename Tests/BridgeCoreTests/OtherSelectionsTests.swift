@@ -1,0 +1,77 @@
+import BridgeCore
+import Policy
+import Selection
+import Testing
+
+/// PRIMARY beside CLIPBOARD, SECONDARY and the cut buffers.
+@Suite struct OtherSelectionsTests {
+  private func policy(_ rules: [Rule], _ primary: SelectionGuard? = nil) -> PolicySet {
+    var ruleset = Policies.set(rules).managed
+    ruleset.primary = primary
+    return PolicySet(managed: ruleset, user: Ruleset())
+  }
+
+  /// Neither of the two is ever taken for the other (K02 B017, K07 B073, B074, K10 B106), and Xdnd's is nobody's business.
+  @Test func selectionsDoNotMix() {
+    var stage = Stage(policy([], .own))
+    for round in 0..<100 {
+      stage.copy(marked(Apps.browser, "P\(round)", 0x50_0001), on: stage.primary)
+      stage.copy(marked(Apps.browser, "C\(round)", 0x58_0001))
+      stage.wait(milliseconds: 150)
+      #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool, from: stage.primary)) == "P\(round)")
+      #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool)) == "C\(round)")
+      #expect(stage.paste("text/html", by: Apps.tool, from: stage.primary) == nil)
+    }
+    let before = stage.effects.count
+    stage.copy(marked(Apps.browser, "drag"), on: stage.atom("XdndSelection"))
+    stage.wait(milliseconds: 1_000)
+    #expect(stage.effects.count == before)
+  }
+
+  /// Zero bytes are content, and deselecting touches no other selection (K15 B143).
+  @Test func emptyText() {
+    var stage = Stage(policy([], .own))
+    stage.copy(marked(Apps.browser, "kept"))
+    stage.copy(marked(Apps.browser, "", 0x48_0001), on: stage.primary)
+    stage.wait(milliseconds: 150)
+    #expect(stage.paste("UTF8_STRING", by: Apps.tool, from: stage.primary)?.bytes == [])
+    #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool)) == "kept")
+  }
+
+  @Test func secondaryAndCutBuffers() {
+    var ruleset = Policies.denyLedgerCopies.managed
+    (ruleset.secondary, ruleset.cutBuffers) = (.guard, .guard)
+    var stage = Stage(PolicySet(managed: ruleset, user: Ruleset()))
+    stage.copy(marked(Apps.ledger, "secret"), on: stage.atoms.secondary)
+    #expect(stage.owners[stage.atoms.secondary] == Stage.daemon)
+    stage.copy(marked(Apps.browser, "free"), on: stage.atoms.secondary)
+    stage.wait(milliseconds: 200)
+    #expect(stage.owners[stage.atoms.secondary] == Window(0x40_0001))
+    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.browser)
+    #expect(stage.clearedBuffers.isEmpty)
+    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER3"), bytes: 6), Apps.ledger)
+    #expect(stage.clearedBuffers == ["CUT_BUFFER3"])
+    #expect(stage.audit.last?.selection == "CUT_BUFFER3" && stage.audit.last?.outcome == .emptied)
+  }
+
+  /// Nobody can be kept from reading a cut buffer, so a rule about one reader is enough.
+  @Test func cutBufferOfARestrictedSource() {
+    var ruleset = Policies.financeStays.managed
+    ruleset.cutBuffers = .guard
+    var stage = Stage(PolicySet(managed: ruleset, user: Ruleset()))
+    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.tool)
+    #expect(stage.clearedBuffers.isEmpty)
+    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.ledger)
+    #expect(stage.clearedBuffers == ["CUT_BUFFER0"])
+    #expect(stage.audit.map(\.verdict) == [.deny])
+  }
+
+  /// By default both are left alone.
+  @Test func secondaryAndCutBuffersByDefault() {
+    var stage = Stage(Policies.denyLedgerCopies)
+    stage.copy(marked(Apps.ledger, "secret"), on: stage.atoms.secondary)
+    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.ledger)
+    stage.wait(milliseconds: 500)
+    #expect(stage.effects.isEmpty)
+  }
+}
