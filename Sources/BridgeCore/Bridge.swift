@@ -42,8 +42,8 @@ public struct Bridge: Sendable {
   var pendingMultiples: [ConversionRequest: Subject] = [:]
   /// Verdicts already written down for the clip of each selection.
   var recorded: [NamedAtom: [VerdictKey: MonotonicTime]] = [:]
-  /// Under `one-shot`: who had the one paste, and until when they may finish it.
-  var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime)] = [:]
+  /// Under `one-shot`: who has the one paste, and until when they may finish it; `nil` while its transfer is under way.
+  var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime?)] = [:]
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
   var contests: [NamedAtom: Contest] = [:]
   var floods: [UInt32: Flood] = [:]
@@ -89,6 +89,7 @@ public struct Bridge: Sendable {
   ) -> [Effect] {
     switch event {
     case .ownerChanged(let change): ownerChanged(change, from: subject, at: now)
+    case .claimForged(let selection, let time): claimForged(selection, time)
     case .claimSettled(let selection, let outcome): claimSettled(selection, outcome, at: now)
     case .conversionRequested(let request): conversionRequested(request, from: subject, at: now)
     case .conversionAnswered(let id, let stored): conversionAdvanced(id, at: now) { $0.answered(stored: stored) }
@@ -140,6 +141,22 @@ public struct Bridge: Sendable {
       phases[selection] = .overtaken(claim)
       return refuseSaves(claim.saves)
     }
+  }
+
+  /// Nobody honest names our window as owner. Whose claim it is can't be known, so nothing of it is kept; a clip that we
+  /// held stays, and otherwise the selection is held empty.
+  private mutating func claimForged(_ selection: NamedAtom, _ time: ServerTime) -> [Effect] {
+    var effects: [Effect] = [.retake(selection: selection, time: time)]
+    if case .held(let holding)? = phases[selection] {
+      phases[selection] = .held(Holding(time: time, clip: holding.clip))
+    } else {
+      effects += abandonCapture(on: selection)
+      phases[selection] = .held(Holding(time: time, clip: nil))
+    }
+    let record = AuditRecord(
+      kind: .copy, selection: policyName(of: selection), source: .unknown, verdict: .deny, reason: .builtInDefault,
+      outcome: .refused, isAlwaysWritten: true)
+    return effects + [.audit(record)]
   }
 
   // MARK: policy

@@ -75,6 +75,8 @@ public enum Effect: Hashable, Sendable {
   case releaseKeyboard
   /// Delete a cut buffer of the root window.
   case clearCutBuffer(NamedAtom)
+  /// Take `selection` from a client that claimed it at `time` in the name of our window.
+  case retake(selection: NamedAtom, time: ServerTime)
   /// Read the pair list of a MULTIPLE request and report `.pairsRead`.
   case readPairs(ConversionRequest)
   /// Store content in a requestor's property.

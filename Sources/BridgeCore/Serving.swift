@@ -170,7 +170,7 @@ extension Bridge {
   func access(
     to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime
   ) -> Access {
-    if let used = usedUp[selection], used.by != subject || now >= used.until { return .withheld }
+    if let used = usedUp[selection], used.by != subject || used.until.map({ now >= $0 }) ?? false { return .withheld }
     if let denial = policy.denial(
       byAudience: entry.audience, copiedUnder: entry.decision.reason, from: clip.source, to: subject)
     {

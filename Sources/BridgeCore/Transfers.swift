@@ -48,6 +48,8 @@ extension Bridge {
     if !transfers.keys.contains(where: { $0.window == key.window }) { before.append(.watch(key.window)) }
     before.append(
       .storeMetadata(window: key.window, property: key.property, .incremental(bytes: form.payload.count)))
+    // The one paste has begun: nobody else may begin it as well. It is over some time after its last chunk.
+    if isOneShot, usedUp[selection] == nil, !subject.isSameApp(as: clip.source) { usedUp[selection] = (subject, nil) }
     transfers[key] = OpenTransfer(
       transfer: OutgoingTransfer(form), grant: grant, decision: decision, selection: selection, source: clip.source,
       subject: subject, clipNumber: clip.number, isOneShot: isOneShot, lastProgress: now)
@@ -112,6 +114,12 @@ extension Bridge {
     _ key: TransferKey, outcome: AuditRecord.Outcome, limit: AuditRecord.Limit?
   ) -> [Effect] {
     guard let open = transfers.removeValue(forKey: key) else { return [] }
+    // A paste that failed was none.
+    if case (let user, nil)? = usedUp[open.selection], user == open.subject,
+      !transfers.values.contains(where: { $0.isOneShot && $0.selection == open.selection })
+    {
+      usedUp[open.selection] = nil
+    }
     let form = open.transfer.representation
     var record = record(
       .paste, on: open.selection, source: open.source, destination: open.subject, decision: open.decision,
@@ -145,7 +153,7 @@ extension Bridge {
             targets: [form.target.name], bytes: form.payload.count))
       ]
     }
-    if isOneShot, usedUp[selection] == nil, !subject.isSameApp(as: source) {
+    if isOneShot, usedUp[selection]?.until == nil, !subject.isSameApp(as: source) {
       usedUp[selection] = (subject, now.advanced(byMilliseconds: Self.pasteMilliseconds))
     }
     let key = VerdictKey(subject: subject, kind: .paste, outcome: .served, limit: nil, target: form.target)

@@ -30,7 +30,7 @@ import Synchronization
   /// The number of bytes asked for.
   public let byteCount: Int
   /// Whether they can be written, and so wiped.
-  public let isWritable: Bool
+  public private(set) var isWritable: Bool
   private var isLocked = false
 
   /// Pages of this process's own, all zero.
@@ -77,6 +77,9 @@ import Synchronization
     isLocked = true
     Self.locked.add(wholeBytes, ordering: .relaxed)
   }
+
+  /// Leaves what is in them to whoever else has them: they are neither written nor wiped from here on.
+  public func leave() { isWritable = false }
 
   /// Overwrites `range` with zeros, in a way that no compiler leaves out.
   public func wipe(_ range: Range<Int>) {

@@ -80,6 +80,8 @@ public enum ClaimOutcome: Hashable, Sendable {
 public enum SelectionEvent: Hashable, Sendable {
   /// A selection changed hands; our own claims don't appear here.
   case ownerChanged(OwnerChange)
+  /// Another client has claimed a selection in the name of our own window, at `time`.
+  case claimForged(selection: NamedAtom, time: ServerTime)
   /// A claim was carried out or found superseded.
   case claimSettled(selection: NamedAtom, ClaimOutcome)
   /// A requestor asks for a conversion.

@@ -34,7 +34,9 @@ extension Display {
     xcb.ungrabServer()
     let holder = Window(xcb.reply(to: settled)?.word(at: 8) ?? 0)
     xcb.flush()
-    return holder == window ? .held : .superseded
+    guard holder == window else { return .superseded }
+    awaitClaim(of: selection, at: time)
+    return .held
   }
 
   /// Takes a selection of ours again with the time it is held since: everybody who listens sees a change of owner. The
@@ -43,6 +45,19 @@ extension Display {
     xcb.grabServer()
     if selectionOwner(selection) == ownerWindow {
       xcb.setSelectionOwner(ownerWindow.id, selection: selection.id, time: time.milliseconds)
+      awaitClaim(of: selection, at: time)
+    }
+    xcb.ungrabServer()
+    xcb.flush()
+  }
+
+  /// Takes a selection that another client has claimed for a window of ours, as X11 lets it: requests would reach that
+  /// client, although the server names our window as owner. `time` is that claim's.
+  public func retake(_ selection: Atom, time: ServerTime) {
+    xcb.grabServer()
+    if isOurs(selectionOwner(selection)) {
+      xcb.setSelectionOwner(ownerWindow.id, selection: selection.id, time: time.milliseconds)
+      awaitClaim(of: selection, at: time)
     }
     xcb.ungrabServer()
     xcb.flush()

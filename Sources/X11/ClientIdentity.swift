@@ -94,6 +94,8 @@ extension Display {
     }
     answer.activeWindow = Window(PropertyReader.words(xcb.reply(to: asked.active)).first ?? 0)
     answer.topLevels = asked.topLevels.map(takeTopLevels)
+    // Requests that came along with the answer are written down before anything else is looked for.
+    collectRead()
     return answer
   }
 

@@ -42,6 +42,8 @@ import Selection
   private let hasSync: Bool
   private var waiting: [(event: DisplayEvent, serial: Serial)] = []
   private var takenCount = 0
+  /// Claims of ours whose events have not been taken yet, oldest first, for selections whose changes we asked for.
+  private var awaitedClaims: [Atom: [ServerTime]] = [:]
   /// Events taken since the connection began.
   public private(set) var takenEventCount: UInt64 = 0
   private var isClosed = false
@@ -136,7 +138,10 @@ import Selection
   /// Asks for every owner change of `selections`. XFixes tells its listeners in the order in which they asked, so this
   /// comes before anything else (product.md 5.1).
   public func selectOwnerChanges(of selections: [Atom]) {
-    for selection in selections { xlib.selectSelectionInput(window: ownerWindow.id, selection: selection.id) }
+    for selection in selections {
+      xlib.selectSelectionInput(window: ownerWindow.id, selection: selection.id)
+      awaitedClaims[selection] = awaitedClaims[selection] ?? []
+    }
     xlib.flush()
   }
 
@@ -204,6 +209,17 @@ import Selection
     }
   }
 
+  /// Remembers a claim of ours, whose event will come.
+  func awaitClaim(of selection: Atom, at time: ServerTime) { awaitedClaims[selection]?.append(time) }
+
+  /// Whether the event of a claim for our window tells of a claim of ours. Events come in the order of the claims; ours
+  /// that were ignored have none.
+  func takeAwaitedClaim(of selection: Atom, at time: ServerTime) -> Bool {
+    guard let index = awaitedClaims[selection]?.firstIndex(of: time) else { return false }
+    awaitedClaims[selection]?.removeFirst(index + 1)
+    return true
+  }
+
   /// Whether an event that `matches` has come and was not taken yet. Looks only at what is read already.
   func isWaiting(_ matches: (DisplayEvent) -> Bool) -> Bool {
     collect(queuedOnly: true)
@@ -240,6 +256,9 @@ import Selection
       _ = poll(&descriptor, 1, Int32(clamping: milliseconds))
     }
   }
+
+  /// Takes in the events that have been read already.
+  func collectRead() { collect(queuedOnly: true) }
 
   private func collect(queuedOnly: Bool) {
     while let next = xcb.pollEvent(

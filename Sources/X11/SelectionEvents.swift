@@ -7,6 +7,8 @@ public nonisolated enum IncomingEvent: Hashable, Sendable {
   /// A window of ours lost a selection; for CLIPBOARD and its like ``SelectionEvent/ownerChanged(_:)`` says more, so it
   /// matters for manager selections alone.
   case selectionLost(Atom)
+  /// Another client claimed a selection for a window of ours, as X11 lets it.
+  case claimForged(NamedAtom, ServerTime)
   /// Another client destroyed a window of ours, as X11 lets it.
   case windowTaken(Window)
   /// The middle button is pressed, below this child of the root, and the pointer stands still until
@@ -45,7 +47,9 @@ extension Display {
   ) -> IncomingEvent? {
     switch event {
     case .ownerChanged(let selection, let owner, let cause, let time):
-      guard owner == .none || !isOurs(owner) else { return nil }
+      if owner != .none, isOurs(owner) {
+        return takeAwaitedClaim(of: selection, at: time) ? nil : .claimForged(atoms.named(selection), time)
+      }
       return .selection(
         .ownerChanged(
           OwnerChange(selection: atoms.named(selection), owner: owner, cause: cause, selectionTime: time)))

@@ -247,6 +247,23 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
     return stage
   }
 
+  /// Content that is to be read once goes to one program, also while it is still on its way; a paste that fails is none.
+  @Test func oneShotInChunks() {
+    var stage = big(
+      Policies.set([
+        Policies.rule("once", .allow) {
+          $0.from = Policies.apps("Ledger"); $0.actions = [.copy]; $0.obligations.oneShot = true
+        }
+      ]))
+    stage.request("UTF8_STRING", by: Apps.tool, window: 0x80_0001)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser, window: 0x90_0001) == nil)
+    stage.feed(.requestorGone(Window(0x80_0001)), nil)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser, window: 0x90_0002)?.bytes.count == 2 << 20)
+    #expect(stage.paste("UTF8_STRING", by: Apps.tool, window: 0x80_0002) == nil)
+    stage.wait(milliseconds: 1_000)
+    #expect(stage.bridge.status.first?.state == .empty)
+  }
+
   /// A requestor that never deletes costs only itself and ends after T_idle (K02 B011, B015).
   @Test func stalledRequestors() {
     var stage = big()

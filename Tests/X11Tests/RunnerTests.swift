@@ -83,6 +83,27 @@ import Testing
       ours.nextSelectionEvent(isServed: { _ in true }) == .selection(.conversionAnswered(two, stored: false)))
   }
 
+  /// X11 lets any client claim a selection for any window, also ours; its requests would then reach that client.
+  @Test func forgedClaimIsTakenBack() throws {
+    let first = try runner()
+    try first.start()
+    for _ in 0..<3 {
+      peer.xcb.setSelectionOwner(first.display.ownerWindow.id, selection: clipboard.atom.id, time: 0)
+      peer.synchronize()
+      first.synchronize()
+      #expect(first.bridge.status.first { $0.selection == "clipboard" }?.state == .empty)
+      let conversion = ConversionID(1)
+      peer.convert(
+        conversion, selection: clipboard.atom, target: peer.atoms.intern("TARGETS").atom, time: .current)
+      peer.synchronize()
+      first.synchronize()
+      #expect(
+        try peer.incoming("the daemon's answer", { if case .conversionAnswered = $0 { true } else { false } })
+          == .conversionAnswered(conversion, stored: true))
+      peer.endConversion(conversion, isReusable: true)
+    }
+  }
+
   @Test func successorMakesUsStop() throws {
     let first = try runner()
     try first.start()

@@ -50,7 +50,8 @@ enum RunCommand {
       session = try DisplayOpener.open(
         DisplayRequest(
           name: display, policy: policy.policy, replaces: invocation.has("replace"),
-          endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity, audit: { audit.take($0) }))
+          endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity,
+          say: { audit.say($0, .notice, $1) }, audit: { audit.take($0) }))
     } catch {
       Console.complain(error.line)
       ServiceNotice.holdUp(error.line)

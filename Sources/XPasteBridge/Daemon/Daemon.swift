@@ -108,6 +108,8 @@ final class Daemon {
     default: ServiceNotice.stopping("no longer guarding \(Label.plain(display))")
     }
     audit.flush()
+    // A successor on the same display takes the content from the selections.
+    if !session.isReplaced { continuity?.leave() }
     // The new instance listens at the same place by now, so the socket is its own.
     if !session.isReplaced { server?.close() }
     if !session.isLost { session.close() }

@@ -11,6 +11,7 @@ enum DisplayOpener {
       options.replaces = request.replaces
       options.treatsErrorsAsFatal = request.endsOnXError
       options.continuity = request.continuity
+      options.say = request.say
       let runner = EffectRunner(
         display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
       try runner.start()

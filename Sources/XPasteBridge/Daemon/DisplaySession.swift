@@ -44,6 +44,8 @@ struct DisplayRequest {
   var endsOnXError: Bool
   /// What lets content and requests outlive the process.
   var continuity: Continuity?
+  /// Says something to the journal.
+  var say: (String, Priority) -> Void = { _, _ in }
   /// Takes every audit record.
   var audit: (AuditRecord) -> Void
 }

@@ -17,6 +17,8 @@ final class EffectRunner {
     var isClipboardManager = true
     /// What lets content and requests outlive the process; `nil` where nothing is to.
     var continuity: Continuity?
+    /// Says something to the journal.
+    var say: (String, Priority) -> Void = { _, _ in }
   }
 
   private(set) var bridge: Bridge
@@ -137,11 +139,40 @@ final class EffectRunner {
       return try display.acquire(name, on: display.roots[screen], replacing: options.replaces)
     } catch {
       switch error {
-      case .owned(let owner):
-        throw .alreadyRunning(display: display.name, screen: screen, owner: resolver.resolve(owner))
+      case .owned(let window):
+        let owner = resolver.resolve(window)
+        guard !owner.isInstanceOfOurs else {
+          throw .alreadyRunning(display: display.name, screen: screen, owner: owner)
+        }
+        options.say("screen \(screen) was marked as guarded by a program that guards nothing; taken over", .warning)
+        return try regain(name, screen: screen)
       case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
       }
     }
+  }
+
+  private func regain(_ name: NamedAtom, screen: Int) throws(RunnerError) -> ManagerSelection {
+    do throws(ManagerSelectionError) {
+      return try display.acquire(name, on: display.roots[screen], replacing: true, withinMilliseconds: 0)
+    } catch {
+      throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
+    }
+  }
+
+  /// Another instance takes over when it was told to `--replace`. Anybody can take the selection that stands for the
+  /// role, though, and nobody else's claim may end the guard.
+  private func managerSelectionLost(at index: Int) {
+    let lost = managerSelections[index].selection
+    guard !resolver.resolve(display.selectionOwner(lost.atom)).isInstanceOfOurs else { return ending = .replaced }
+    let outcome: String
+    do throws(RunnerError) {
+      managerSelections[index] = try regain(lost, screen: index)
+      outcome = "taken back"
+    } catch {
+      outcome = "\(error)"
+    }
+    options.say(
+      "another program took the mark that screen \(index) is guarded: \(outcome); guarding as before", .warning)
   }
 
   private func acquireClipboardManager() {
@@ -186,7 +217,7 @@ final class EffectRunner {
   func drain() {
     guard !isLost else { return }
     for _ in 0..<Self.drainedEvents {
-      resolver.askAhead()
+      if resolver.askAhead() { display.flush() }
       guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
       else { break }
       take(event)
@@ -245,6 +276,7 @@ final class EffectRunner {
     case .selection(.conversionRequested(let request)):
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)
+    case .claimForged(let selection, let time): feed(.claimForged(selection: selection, time: time), from: nil)
     case .windowTaken(let window): ending = ending ?? .windowTaken(window)
     case .middleButtonPressed(let child):
       guard let place = pointer.place(below: child) else { return display.releasePointer(replays: true) }
@@ -257,8 +289,8 @@ final class EffectRunner {
       guard let (buffer, bytes) = display.cutBuffer(property) else { return }
       feed(.cutBufferSet(buffer, bytes: bytes), from: resolver.resolve(display.activeWindow))
     case .selectionLost(let selection):
-      if managerSelections.contains(where: { $0.selection.atom == selection }) {
-        ending = .replaced
+      if let index = managerSelections.firstIndex(where: { $0.selection.atom == selection }) {
+        managerSelectionLost(at: index)
       } else if selection == clipboardManager?.selection.atom {
         clipboardManager = nil
         rivalClipboardManager = resolver.resolve(display.selectionOwner(selection))
@@ -300,6 +332,7 @@ final class EffectRunner {
     case .reassert(let selection, let time):
       isRinseDue = true
       display.reassert(selection.atom, time: time)
+    case .retake(let selection, let time): display.retake(selection.atom, time: time)
     case .giveUp(let selection, let time): display.giveUp(selection.atom, time: time)
     case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
     case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
@@ -320,7 +353,8 @@ final class EffectRunner {
     case .unwatch(let window): display.unwatch(window)
     case .retain(let selection, let held):
       isRinseDue = true
-      options.continuity?.retain(selection, held)
+      // What the core makes of a lost connection says nothing of the selection.
+      if !isLost { options.continuity?.retain(selection, held) }
     case .audit(let record): onAudit(record)
     }
     return nil

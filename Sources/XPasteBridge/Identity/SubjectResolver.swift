@@ -93,19 +93,21 @@ final class SubjectResolver {
 
   /// Asks about all whose requests wait to be taken, so that they share a round trip. Call it before each event is taken.
   ///
-  /// Every decision still rests on what the server said after the request had come.
-  func askAhead() {
-    guard display.takenEventCount >= aheadEnd else { return }
+  /// Every decision still rests on what the server said after the request had come. Returns whether questions were asked:
+  /// a good moment to send the answers to the requests before.
+  func askAhead() -> Bool {
+    guard display.takenEventCount >= aheadEnd else { return false }
     // An answer that nobody wanted is taken nevertheless: the connection would keep it.
     for case .asked(let asked) in ahead.values { _ = display.take(asked) }
     ahead = [:]
     let requestors = display.waitingRequestors(atMost: Self.askedAhead)
-    guard requestors.count > 1 else { return }
+    guard requestors.count > 1 else { return false }
     aheadEnd = display.takenEventCount + UInt64(requestors.count)
     for window in Set(requestors) {
       let memory = memories[display.resourceBase(of: window)]
       ahead[window] = .asked(display.ask(question(about: window, knowing: memory)))
     }
+    return true
   }
 
   private func answer(_ question: IdentityQuestion) -> IdentityAnswer {
@@ -321,6 +323,22 @@ final class SubjectResolver {
       instance: pair.flatMap { $0.instance.isEmpty ? nil : Fact($0.instance, evidence) },
       executable: process?.executable, unit: process?.unit, sandbox: process?.sandbox,
       host: machine.map { Fact($0, .declared) })
+  }
+}
+
+extension Subject {
+  /// Whether this is a process of this very program, by the name of its executable: an update or another place to
+  /// install it to makes no difference.
+  var isInstanceOfOurs: Bool {
+    guard let mine = Posix.readlink("/proc/self/exe"), let theirs = executable?.value else { return false }
+    return Self.programName(mine) == Self.programName(theirs)
+  }
+
+  private static func programName(_ path: String) -> Substring? {
+    // The kernel adds this to the path of an executable that an update has replaced.
+    let suffix = " (deleted)"
+    let name = path.split(separator: "/").last
+    return name.map { $0.hasSuffix(suffix) ? $0.dropLast(suffix.count) : $0 }
   }
 }
 

@@ -35,7 +35,7 @@ final class Continuity {
   private var place: Place?
   private var moves: [NamedAtom: Move] = [:]
   private var queue: [NamedAtom: HeldClip] = [:]
-  private var stored: [NamedAtom: Int] = [:]
+  private var stored: [NamedAtom: GuardedPages] = [:]
 
   /// Takes what the service manager hands us, if there is one. Before anything else opens descriptors.
   init() {
@@ -113,8 +113,8 @@ final class Continuity {
     guard let descriptor = inheritedClips.removeValue(forKey: selection.name) else { return nil }
     ledger?.isRestoring = true
     do throws(StoreError) {
-      let (held, byteCount) = try read(descriptor, selection, intern)
-      stored[selection] = byteCount
+      let (held, pages) = try read(descriptor, selection, intern)
+      stored[selection] = pages
       return held
     } catch {
       say("content of \(selection.name) from the run before is dropped: \(error)", .notice)
@@ -131,7 +131,7 @@ final class Continuity {
 
   private func read(
     _ descriptor: OwnedDescriptor, _ selection: NamedAtom, _ intern: (String) -> NamedAtom
-  ) throws(StoreError) -> (HeldClip, Int) {
+  ) throws(StoreError) -> (HeldClip, GuardedPages) {
     guard let byteCount = Posix.sealedByteCount(descriptor, Posix.Seals.size | Posix.Seals.futureWrite),
       let pages = GuardedPages(descriptor: descriptor.number, byteCount: byteCount, isWritable: false)
     else { throw .foreign }
@@ -149,7 +149,7 @@ final class Continuity {
     let held = HeldClip(
       selection: selection, time: clip.time, source: clip.source, kind: clip.isCut ? .cut : .copy,
       copiedAt: clip.copiedAt, listsSaveTargets: clip.listsSaveTargets, representations: forms)
-    return (held, byteCount)
+    return (held, pages)
   }
 
   private func dropInherited(_ reason: String) {
@@ -228,7 +228,15 @@ final class Continuity {
     move.pages.lock()
     try Posix.addSeals(move.descriptor, Posix.Seals.size | Posix.Seals.futureWrite)
     try DescriptorStore.keep(move.descriptor, as: Self.clipPrefix + selection.name)
-    stored[selection] = move.pages.byteCount
+    stored[selection] = move.pages
+  }
+
+  /// The process ends and the next one is to find what is held: the rest of it is moved, nothing more is dropped, and
+  /// nothing wiped.
+  func leave() {
+    while advance() {}
+    for pages in stored.values { pages.leave() }
+    place = nil
   }
 
   private func fail(_ error: SystemFailure) {
@@ -245,7 +253,7 @@ final class Continuity {
       "state": .string(reason == nil ? "kept" : "none"),
       "reason": reason.map { .string($0) },
       "selections": .strings(stored.keys.map { Label.shortened($0.name) }.sorted()),
-      "bytes": .integer(stored.values.reduce(0, +)),
+      "bytes": .integer(stored.values.reduce(0) { $0 + $1.byteCount }),
       "waitingRequests": .integer(ledger?.count ?? 0),
       "unkeptRequests": .integer(ledger?.unkept ?? 0),
     ])
