@@ -76,7 +76,11 @@ public struct BridgeStatus: Hashable, Sendable {
 extension Bridge {
   /// How the selections stand.
   public var status: [BridgeStatus] {
-    phases.keys.sorted { $0.atom.id < $1.atom.id }.map { selection in
+    // CLIPBOARD first: it is what most who look ask for.
+    let shown = phases.keys.sorted {
+      ($0 == atoms.clipboard ? 0 : 1, $0.atom.id) < ($1 == atoms.clipboard ? 0 : 1, $1.atom.id)
+    }
+    return shown.map { selection in
       var status = BridgeStatus(selection: policyName(of: selection), state: .unowned)
       status.transfers = transfers.values.reduce(0) { $0 + ($1.selection == selection ? 1 : 0) }
       status.conversions = conversions.values.reduce(0) { $0 + ($1.selection == selection ? 1 : 0) }

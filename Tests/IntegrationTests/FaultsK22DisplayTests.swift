@@ -137,6 +137,26 @@ extension IntegrationTests {
       }
     }
 
+    @Test("the mark of a guarded screen, taken by another program, neither ends a daemon nor keeps one from starting")
+    func stolenMark() throws {
+      let desktop = try Desktop(windowManager: false)
+      defer { desktop.close() }
+      let thief = try desktop.owner("selection _XPASTEBRIDGE_S0", "target UTF8_STRING text:mark")
+      try thief.claim()
+      let bridge = try Bridge(on: desktop)
+      let copier = try desktop.owner("target UTF8_STRING text:copied")
+      for _ in 1...3 {
+        try thief.claim()
+        try bridge.sync()
+        try copier.claim()
+        try bridge.sync()
+        #expect(try desktop.requestor().text() == "copied")
+      }
+      #expect(bridge.child.isAlive)
+      #expect(desktop.log("xpastebridge").contains("guarding as before"), "found \(desktop.log("xpastebridge"))")
+      try bridge.stop()
+    }
+
     @Test("after kill -9 it starts again beside what was left behind: B212")
     func afterKill() throws {
       let desktop = try Desktop(windowManager: false)

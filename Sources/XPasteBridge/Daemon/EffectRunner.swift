@@ -272,6 +272,11 @@ final class EffectRunner {
   private func take(_ event: IncomingEvent) {
     switch event {
     case .selection(.ownerChanged(let change)):
+      if change.owner == .none, change.cause != .set {
+        // The end of our own connection (XKillClient) shows like that of any owner, and says nothing of the content.
+        display.synchronize()
+        guard !isLost else { return }
+      }
       feed(.ownerChanged(change), from: change.owner == .none ? nil : resolver.resolve(change.owner))
     case .selection(.conversionRequested(let request)):
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
