@@ -228,6 +228,19 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(!unanswered.hasOpenConversions)
   }
 
+  /// The policy changes between a claim that came too late and the event that says that the owner only ended: the clip is
+  /// judged by the new one.
+  @Test func policyChangesBetweenTwoClaims() {
+    var stage = Stage()
+    stage.supersedesNextClaim = true
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    stage.replacePolicy(Policies.denyLedgerCopies)
+    stage.clear(.clientClosed)
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser) == nil)
+    #expect(stage.audit.map(\.outcome) == [.dropped])
+  }
+
   /// A source that takes its own content back at once, again and again, is no better than a rival (K07).
   @Test func sourceThatFightsBack() {
     var stage = Stage()
