@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test check soak bench install uninstall clean
+.PHONY: help build run test check soak fuzz bench install uninstall clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -52,6 +52,10 @@ soak: ## Thousands of mixed transfers with deaths at random moments, and what is
 	$(SWIFT_BUILD)
 	$(MAKE) -s -C Tests/Clients
 	Tests/Soak/soak --binary $(BINARY) --clients Tests/Clients/build $(COUNT:%=--count %) $(SEED:%=--seed %)
+
+fuzz: ## Fuzz what reads other people's bytes, each target for SECONDS (60), two side by side
+	Scripts/install-packages build
+	SCRATCH=$(SCRATCH) Fuzz/run --seconds $(or $(SECONDS),60)
 
 bench: ## Measure against the budgets, a bare C owner and other programs; fails only if it can't measure
 	Scripts/install-packages build bench

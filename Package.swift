@@ -52,3 +52,25 @@ let package = Package(
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
   ]
 )
+
+// Fuzz/run builds the fuzz targets into one program with libFuzzer's driver, for which the executable's code has to be a
+// library, without its main function. In every other build they are tests, which replay what was found.
+let fuzzed: [Target.Dependency] = [
+  "BridgeCore", "ClipStore", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11", "XPasteBridge",
+]
+if Context.environment["XPB_FUZZ"] != nil {
+  let program = package.targets.first { $0.name == "XPasteBridge" }!
+  package.products = []
+  package.targets.removeAll { $0.isTest || $0.type == .executable }
+  package.targets += [
+    .target(
+      name: program.name, dependencies: program.dependencies, exclude: ["Main.swift"], swiftSettings: shell),
+    .target(name: "FuzzTargets", dependencies: fuzzed, path: "Fuzz/Targets", swiftSettings: shell),
+    .executableTarget(name: "Fuzzer", dependencies: ["FuzzTargets"], path: "Fuzz/Driver", swiftSettings: shell),
+  ]
+} else {
+  package.targets.append(
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, path: "Fuzz", exclude: ["Driver", "corpus", "findings", "run"],
+      sources: ["Targets", "Tests"], swiftSettings: shell))
+}

@@ -168,21 +168,38 @@ public struct Bridge: Sendable {
     var effects = rewatch(at: now)
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       recorded[selection] = [:]
-      guard case .held(let holding) = phases[selection], let clip = holding.clip else { continue }
-      let judged = judge(clip, clip.entries.map(\.representation), on: selection)
-      for refusal in judged.refusals {
-        effects.append(
-          .audit(
-            record(
-              clip.kind, on: selection, source: clip.source, decision: refusal.decision, outcome: .dropped,
-              targets: refusal.targets, bytes: refusal.bytes)))
+      switch phases[selection]! {
+      case .held(let holding):
+        guard let clip = holding.clip else { continue }
+        let (kept, records) = judgeAnew(clip, on: selection)
+        phases[selection] = .held(Holding(time: holding.time, clip: kept))
+        effects += records + [.reassert(selection: selection, time: holding.time)]
+      case .overtaken(let claim):
+        // It may be claimed again if its owner only ended.
+        guard let clip = claim.holding.clip else { continue }
+        let (kept, records) = judgeAnew(clip, on: selection)
+        let holding = Holding(time: claim.holding.time, clip: kept)
+        phases[selection] = .overtaken(
+          Claim(holding, expecting: claim.owner, saves: claim.saves, records: kept == nil ? [] : claim.records))
+        effects += records
+      // A claim's outcome comes before anything else; a capture is judged when it ends.
+      case .unowned, .foreign, .lingering, .guarded, .capturing, .claiming, .settling: break
       }
-      let kept = judged.clip.entries.isEmpty ? nil : judged.clip
-      phases[selection] = .held(Holding(time: holding.time, clip: kept))
-      effects.append(.reassert(selection: selection, time: holding.time))
     }
     effects += attendPointer(at: now)
     return effects + retentions()
+  }
+
+  /// What the policy in force leaves of `clip`, and the records of what it takes away.
+  private func judgeAnew(_ clip: Clip, on selection: NamedAtom) -> (kept: Clip?, records: [Effect]) {
+    let judged = judge(clip, clip.entries.map(\.representation), on: selection)
+    let records = judged.refusals.map { refusal in
+      Effect.audit(
+        record(
+          clip.kind, on: selection, source: clip.source, decision: refusal.decision, outcome: .dropped,
+          targets: refusal.targets, bytes: refusal.bytes))
+    }
+    return (judged.clip.entries.isEmpty ? nil : judged.clip, records)
   }
 
   // MARK: time

@@ -20,15 +20,15 @@ enum Encoding {
     return nil
   }
 
-  /// The first byte of the character at `line` and `column`, both from 1; a line ends with LF, CR or both.
+  /// The first byte of the character at `line` and `column`, both from 1.
   static func character(atLine line: Int, column: Int, in bytes: ArraySlice<UInt8>) -> UInt8? {
-    var rest = bytes
-    for _ in 1..<max(1, line) {
-      guard let end = rest.firstIndex(where: { $0 == 10 || $0 == 13 }) else { return nil }
-      let isPair = rest[end] == 13 && end + 1 < rest.endIndex && rest[end + 1] == 10
-      rest = rest[(end + (isPair ? 2 : 1))...]
+    var place = (line: 1, column: 1)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      if place == (line, column) { return bytes[index] }
+      index = advance(&place, over: index, in: bytes)
     }
-    return rest.lazy.filter { $0 & 0xC0 != 0x80 }.dropFirst(column - 1).first
+    return nil
   }
 
   private static func length(from lead: UInt8) -> Int? {
@@ -42,10 +42,31 @@ enum Encoding {
 
   /// Line and column, from 1, of the byte at `offset`; everything before it is UTF-8.
   static func place(of offset: Int, in bytes: ArraySlice<UInt8>) -> (line: Int, column: Int) {
-    let before = bytes[bytes.startIndex..<offset]
-    let line = before.count { $0 == 10 } + 1
-    let lineStart = before.lastIndex(of: 10).map { $0 + 1 } ?? bytes.startIndex
-    let column = bytes[lineStart..<offset].count { $0 & 0xC0 != 0x80 } + 1
-    return (line, column)
+    var place = (line: 1, column: 1)
+    var index = bytes.startIndex
+    while index < offset { index = advance(&place, over: index, in: bytes) }
+    return place
+  }
+
+  /// Moves `place` over the character or line end at `index`, and gives the index behind it. Lines end as libyaml counts
+  /// them (YAML 1.1, 5.4): with LF, CR or both, with U+0085, U+2028 or U+2029.
+  private static func advance(
+    _ place: inout (line: Int, column: Int), over index: Int, in bytes: ArraySlice<UInt8>
+  ) -> Int {
+    func follow(_ next: UInt8...) -> Bool { bytes[(index + 1)...].starts(with: next) }
+    let breakLength =
+      switch bytes[index] {
+      case 0x0A: 1
+      case 0x0D: follow(0x0A) ? 2 : 1
+      case 0xC2 where follow(0x85): 2
+      case 0xE2 where follow(0x80, 0xA8) || follow(0x80, 0xA9): 3
+      default: 0
+      }
+    guard breakLength == 0 else {
+      place = (place.line + 1, 1)
+      return index + breakLength
+    }
+    place.column += 1
+    return index + (length(from: bytes[index]) ?? 1)
   }
 }

@@ -281,6 +281,19 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(!unanswered.hasOpenConversions)
   }
 
+  /// The policy changes between a claim that came too late and the event that says that the owner only ended: the clip is
+  /// judged by the new one.
+  @Test func policyChangesBetweenTwoClaims() {
+    var stage = Stage()
+    stage.supersedesNextClaim = true
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    stage.replacePolicy(Policies.denyLedgerCopies)
+    stage.clear(.clientClosed)
+    #expect(stage.owner == Stage.daemon)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser) == nil)
+    #expect(stage.audit.map(\.outcome) == [.dropped])
+  }
+
   /// A source that takes its own content back at once, again and again, is no better than a rival (K07).
   @Test func sourceThatFightsBack() {
     var stage = Stage()
@@ -361,25 +374,6 @@ private let text: [UInt8] = Array("content".utf8)
     stage.copy(.init(0x40_0001, Apps.ledger, (0..<300).map { ("x/\($0)", .bytes([1])) }))
     #expect(stage.list(by: Apps.browser)?.count == 256)
     #expect(stage.audit.last { $0.kind == .copy }?.limit == .targetCount)
-  }
-
-  /// A claim in the name of our window is nobody's: what we hold stays, what we don't hold is held empty, and both are
-  /// written down.
-  @Test func forgedClaim() {
-    var stage = Stage()
-    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
-    let later = ServerTime(stage.ownerTime.milliseconds + 7)
-    stage.feed(.claimForged(selection: stage.atoms.clipboard, time: later), nil)
-    #expect(stage.ownerTime == later)
-    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
-    #expect(stage.audit.contains { $0.kind == .copy && $0.outcome == .refused && $0.source?.isUnknown == true })
-    stage = Stage()
-    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]))
-    stage.feed(.claimForged(selection: stage.atoms.clipboard, time: later), nil)
-    #expect(stage.owner == Stage.daemon)
-    #expect(stage.list(by: Apps.browser) == [])
-    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
-    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
   }
 
   /// A rival that takes the same content back is met three times, then left with it (K07 B065).

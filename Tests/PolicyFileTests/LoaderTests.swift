@@ -164,6 +164,17 @@ extension PolicySet {
     #expect(policy.verdict(Request(action: .copy, source: app(word))) == .deny)
   }
 
+  /// Bytes that are no text are placed by the same line ends as everything else.
+  @Test(arguments: ["\n", "\r", "\r\n", "\u{85}", "\u{2028}", "\u{2029}"])
+  func placesOfBadBytes(_ lineEnd: String) {
+    let file = SourceFile(path: "a.yaml", bytes: Array("version: 1\(lineEnd)é: ".utf8) + [0xFF])
+    guard case .failure(let found) = PolicyLoader.load(managed: [file], user: []) else {
+      Issue.record("a policy from bytes that are no text")
+      return
+    }
+    #expect(found.errors.map(\.position) == [SourcePosition(file: "a.yaml", line: 2, column: 4)])
+  }
+
   @Test func aBrokenFileLeavesNothing() {
     let good = SourceFile(path: "1.yaml", bytes: Array("version: 1\nrules: [{decision: deny}]".utf8))
     let bad = SourceFile(path: "2.yaml", bytes: Array(#"{"rules": ["#.utf8))

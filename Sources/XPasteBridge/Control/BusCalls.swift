@@ -118,6 +118,12 @@ final class BusConnection {
     try SystemFailure.unlessNegative(sd_bus_set_server(pointer, 1, id), "sd_bus_set_server")
   }
 
+  /// Takes no file descriptors from the peer: no method of ours wants any, and libsystemd (252) forgets to close those
+  /// that come with a message it drops as invalid, so a peer could use up all that we may have.
+  func refuseDescriptors() throws(SystemFailure) {
+    try SystemFailure.unlessNegative(sd_bus_negotiate_fds(pointer, 0), "sd_bus_negotiate_fds")
+  }
+
   /// Serves every method to the peer, whose user has been verified before.
   func setTrusted() throws(SystemFailure) {
     try SystemFailure.unlessNegative(sd_bus_set_trusted(pointer, 1), "sd_bus_set_trusted")

@@ -97,6 +97,7 @@ final class ControlServer {
       try connection.setSocket(socket)
       try connection.setServer()
       try connection.setTrusted()
+      try connection.refuseDescriptors()
       try connection.add(table, path: ControlAddress.object)
       let pointer = connection.pointer
       try connection.addMatch(

@@ -1,0 +1,1 @@
+../../Tests/PolicyTests/Reference.swift
