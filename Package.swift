@@ -56,7 +56,7 @@ let package = Package(
 // Fuzz/run builds the fuzz targets into one program with libFuzzer's driver, for which the executable's code has to be a
 // library, without its main function. In every other build they are tests, which replay what was found.
 let fuzzed: [Target.Dependency] = [
-  "BridgeCore", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11", "XPasteBridge",
+  "BridgeCore", "ClipStore", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11", "XPasteBridge",
 ]
 if Context.environment["XPB_FUZZ"] != nil {
   let program = package.targets.first { $0.name == "XPasteBridge" }!

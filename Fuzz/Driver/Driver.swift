@@ -11,6 +11,9 @@ nonisolated func runFuzzer(
 
 /// `Fuzzer TARGET [libFuzzer's options and folders]`, or `Fuzzer --seeds TARGET FOLDER` to write the generated seeds.
 @main struct Driver {
+  /// libFuzzer starts this program again with its own words alone, to shrink what it has; those find the target here.
+  private static let inherited = "XPB_FUZZ_TARGET"
+
   static func main() {
     let words = CommandLine.arguments
     if words.count == 4, words[1] == "--seeds" { exit(FuzzRun.writeSeeds(of: words[2], to: words[3]) ? 0 : 2) }
@@ -18,19 +21,24 @@ nonisolated func runFuzzer(
       for name in FuzzRun.names { print(name) }
       exit(0)
     }
+    if let name = getenv(inherited).map({ String(cString: $0) }), FuzzRun.choose(name) {
+      run(words)
+    }
     guard words.count > 1, FuzzRun.choose(words[1]) else {
       print("usage: Fuzzer --list | --seeds TARGET FOLDER | TARGET [OPTION|FOLDER|FILE]...")
       exit(2)
     }
-    // The name of the target is ours; libFuzzer gets the rest, which may overrule the length.
-    var passed = ([words[0], "-max_len=\(FuzzRun.longestInput(of: words[1]))"] + words.dropFirst(2)).map { strdup($0) }
-    passed.append(nil)
-    var count = Int32(passed.count - 1)
-    var start = passed.withUnsafeMutableBufferPointer { words in
-      let kept = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: words.count)
-      kept.initialize(from: words.baseAddress!, count: words.count)
-      return kept
-    }
+    setenv(inherited, words[1], 1)
+    // What is given may overrule the length.
+    run([words[0], "-max_len=\(FuzzRun.longestInput(of: words[1]))"] + words.dropFirst(2))
+  }
+
+  /// Hands over to libFuzzer, which keeps the words as long as it runs.
+  private static func run(_ words: [String]) -> Never {
+    var count = Int32(words.count)
+    var start = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: words.count + 1)
+    start.initialize(repeating: nil, count: words.count + 1)
+    for (index, word) in words.enumerated() { start[index] = strdup(word) }
     exit(
       runFuzzer(&count, &start) { bytes, length in
         MainActor.assumeIsolated { FuzzRun.attempt(UnsafeBufferPointer(start: bytes, count: length)) }

@@ -125,13 +125,18 @@ struct PlainJudge {
   func permits(_ facts: ContentFacts, of source: Subject, to destination: Subject) -> Bool {
     let isOwn = destination.isSameApp(as: source)
     guard !policy.isLocked else { return isOwn }
+    guard keeps(facts, of: source) else { return false }
     let copy = reference.answer(Request(action: .copy, source: source, content: facts))
-    guard copy.verdict == .allow || copy.verdict == .private, terms(of: copy)?.permits(facts) ?? true else {
-      return false
-    }
     if copy.verdict == .private, !isOwn, !isMember(destination, ofBoardFor: copy, copiedBy: source) { return false }
     let paste = reference.answer(Request(action: .paste, source: source, destination: destination, content: facts))
     return paste.verdict == .allow && terms(of: paste)?.permits(facts) ?? true
+  }
+
+  /// Whether a representation that `source` copied may be kept.
+  func keeps(_ facts: ContentFacts, of source: Subject) -> Bool {
+    guard !policy.isLocked else { return true }
+    let copy = reference.answer(Request(action: .copy, source: source, content: facts))
+    return (copy.verdict == .allow || copy.verdict == .private) && terms(of: copy)?.permits(facts) ?? true
   }
 
   /// Whether the clip may be pasted once only, by another app than its own.

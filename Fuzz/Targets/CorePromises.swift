@@ -62,7 +62,11 @@ struct ScenePromises {
 
   // MARK: what happens
 
-  mutating func copied(_ clip: SceneClip) { (newest, newestTime) = (clip, clip.time) }
+  mutating func copied(_ clip: SceneClip) {
+    // What is offered again by another program stays its first source's; the one word is all that clips here share.
+    clip.earlierSources = newest.map(\.sources) ?? []
+    (newest, newestTime) = (clip, clip.time)
+  }
 
   mutating func cleared(_ change: OwnerChange) {
     newestTime = change.selectionTime
@@ -72,6 +76,13 @@ struct ScenePromises {
   mutating func replaced(_ policy: PolicySet) {
     judge = PlainJudge(policy)
     largestTotal = max(largestTotal, policy.limits.totalBytes)
+  }
+
+  /// A new process begins: all that was under way is over, and only a clip that was retained may still be served.
+  mutating func restarted(_ policy: PolicySet, keepsClip: Bool) {
+    (judge, largestTotal) = (PlainJudge(policy), policy.limits.totalBytes)
+    if !keepsClip { newest = nil }
+    (conversions, transfers, watched, unanswered, askers) = ([], [:], [], [:], [:])
   }
 
   mutating func forgetWatch(of window: Window) { watched.remove(window) }
@@ -131,8 +142,21 @@ struct ScenePromises {
         // The shell has forgotten a window that is gone.
         if case .gone(window) = cause { break }
         try Finding.unless(watched.remove(window) != nil, "no longer watches \(window), which it didn't")
+      case .retain(_, let held): if let held { try checkRetained(held) }
       case .readAnswer, .endConversion, .claim, .reassert, .readPairs, .audit: break
       }
+    }
+  }
+
+  /// Only the newest clip outlives the process, and never a secret one.
+  private func checkRetained(_ held: HeldClip) throws(Finding) {
+    guard let newest else { throw Finding("a clip is retained after it was cleared") }
+    try Finding.unless(!newest.isSensitive, "a secret is retained")
+    for form in held.representations {
+      let isNewest = newest.forms[form.target]?.contains { $0.hasSameBytes(as: form.payload) } ?? false
+      try Finding.unless(isNewest, "what is retained isn't the newest clip")
+      let isKept = judge.keeps(facts(form.target, form.payload, of: newest), of: newest.source)
+      try Finding.unless(isKept, "\(form.target) is retained, which may not be kept")
     }
   }
 
@@ -194,7 +218,7 @@ struct ScenePromises {
     _ target: Target, of clip: SceneClip, _ subject: Subject, _ isPayload: (Payload) -> Bool
   ) -> Bool {
     clip.forms[target]!.filter(isPayload).contains { payload in
-      judge.permits(facts(target, payload, of: clip), of: clip.source, to: subject)
+      clip.sources.contains { judge.permits(facts(target, payload, of: clip), of: $0, to: subject) }
     }
   }
 
@@ -206,6 +230,7 @@ struct ScenePromises {
     _ clip: SceneClip, _ subject: Subject, _ found: [Target], _ isPayload: (Payload) -> Bool
   ) throws(Finding) {
     if let used = clip.usedBy { try Finding.unless(used == subject, "a one-shot clip is served to a second program") }
+    guard !clip.hasSharedWord else { return }
     let isOneShot = found.contains { target in
       clip.forms[target]!.filter(isPayload).contains { payload in
         payload.chunkCount <= 1
@@ -256,7 +281,9 @@ struct ScenePromises {
     for target in atoms.content where list.contains(target.atom) {
       guard let newest else { throw Finding("\(target) is listed after it was cleared") }
       let isAllowed = newest.forms[target].map { forms in
-        forms.contains { judge.permits(facts(target, $0, of: newest), of: newest.source, to: subject) }
+        forms.contains { form in
+          newest.sources.contains { judge.permits(facts(target, form, of: newest), of: $0, to: subject) }
+        }
       }
       let hasReplacement = (judge.policy.managed.rules).contains { $0.obligations.replacement != nil }
       try Finding.unless(

@@ -21,6 +21,8 @@ final class CoreScene {
   /// Events on the wire, in the server's order.
   private var wire: [(event: SelectionEvent, from: Program?, clip: SceneClip?)] = []
   private(set) var asked: [ConversionID: SceneConversion] = [:]
+  /// What would outlive the daemon.
+  private var retained: HeldClip?
   /// Pair lists in requestors' properties.
   private var pairLists: [TransferKey: [AtomPair]] = [:]
 
@@ -158,26 +160,50 @@ final class CoreScene {
 
   func replacePolicy(_ policy: PolicySet) throws(Finding) {
     promises.replaced(policy)
-    try run(bridge.replacePolicy(policy, at: now), because: .other)
+    try carryOut(bridge.replacePolicy(policy, at: now), because: .other)
+    try promises.settle(bridge, at: now)
+  }
+
+  /// The daemon is killed, and another one takes up what it retained.
+  func restart(policy: PolicySet) throws(Finding) {
+    let held = retained
+    (wire, asked) = ([], [:])
+    bridge = Bridge(atoms: atoms.known, policy: policy)
+    bridge.managerTime = ServerTime(4_000)
+    if owner == Self.daemon { owner = .none }
+    let isFree = owner == .none && held.map { !ownerTime.isLater(than: $0.time) } ?? false
+    promises.restarted(policy, keepsClip: isFree)
+    if owner == .none, let held {
+      // As the shell does it: only what nobody owns is asked for, all else is adopted.
+      try carryOut(bridge.restore(held, at: now), because: .other)
+    } else if let current {
+      let change = OwnerChange(
+        selection: atoms.known.clipboard, owner: owner, cause: .foundAtStart, selectionTime: ownerTime)
+      wire.append((.ownerChanged(change), current.program, current))
+      try deliverAll()
+    }
     try promises.settle(bridge, at: now)
   }
 
   /// Hands the core an event, carries out what it wants, and so on with the outcomes until none is left.
   func feed(_ event: SelectionEvent, from subject: Subject?) throws(Finding) {
-    var cause = ScenePromises.Cause(event, from: subject, asked: promises.askers)
+    let cause = ScenePromises.Cause(event, from: subject, asked: promises.askers)
     if case .conversionRequested(let request) = event { promises.awaitAnswer(request, from: subject ?? .unknown) }
-    var outcomes = try run(bridge.handle(event, from: subject, at: now), because: cause)
-    var next = 0
-    while next < outcomes.count {
-      cause = ScenePromises.Cause(outcomes[next], from: nil, asked: promises.askers)
-      outcomes += try run(bridge.handle(outcomes[next], from: nil, at: now), because: cause)
-      next += 1
-    }
+    try carryOut(bridge.handle(event, from: subject, at: now), because: cause)
     if case .conversionRequested(let request) = event { try promises.checkAnswered(request) }
     try promises.settle(bridge, at: now)
   }
 
-  @discardableResult
+  private func carryOut(_ effects: [Effect], because cause: ScenePromises.Cause) throws(Finding) {
+    var outcomes = try run(effects, because: cause)
+    var next = 0
+    while next < outcomes.count {
+      let cause = ScenePromises.Cause(outcomes[next], from: nil, asked: promises.askers)
+      outcomes += try run(bridge.handle(outcomes[next], from: nil, at: now), because: cause)
+      next += 1
+    }
+  }
+
   private func run(_ effects: [Effect], because cause: ScenePromises.Cause) throws(Finding) -> [SelectionEvent] {
     try promises.check(effects, because: cause, at: now)
     var outcomes: [SelectionEvent] = []
@@ -217,6 +243,7 @@ final class CoreScene {
       return .claimSettled(selection: selection, .held)
     case .readPairs(let request):
       return .pairsRead(request, pairLists[TransferKey(window: request.requestor, property: request.property)])
+    case .retain(_, let held): retained = held
     case .reassert, .store, .storeMetadata, .notify, .watch, .unwatch, .audit: break
     }
     return nil

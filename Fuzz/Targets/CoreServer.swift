@@ -50,6 +50,15 @@ final class SceneClip {
     self.replies = replies
   }
 
+  /// Who the clips before it came from, as far as their content may have been the same.
+  var earlierSources: [Subject] = []
+
+  /// Whether it has content that other clips may have as well.
+  var hasSharedWord: Bool { forms.values.contains { $0.contains { $0.starts(with: Array("secret".utf8)) } } }
+
+  /// Whose clip it may be taken for.
+  var sources: [Subject] { hasSharedWord ? [source] + earlierSources : [source] }
+
   /// Whether the core saw it marked as secret.
   var isSensitive: Bool {
     forms.contains { target, payloads in

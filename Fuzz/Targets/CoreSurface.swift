@@ -48,6 +48,7 @@ struct CoreScript {
     case 10: stray()
     case 11: try pasteAllListed()
     case 12: multiple()
+    case 14: try scene.restart(policy: input.one([scene.bridge.policy] + ScenePolicy.all))
     default: request()
     }
   }
@@ -182,6 +183,11 @@ struct CoreScript {
       ),
       // A policy that changes while a clip is held and while it is sent.
       ("reload", [0] + large + [13, 3, 0, 1, 9, 2, 11, 3, 11, 2, 7, 0xe0, 9, 0, 11, 3, 9, 1, 11, 3, 11, 0]),
+      // The daemon is killed while it holds a clip, while it sends it, and while it asks for the next.
+      (
+        "restart",
+        [0] + large + [11, 3, 14, 0, 11, 3, 13, 3, 0, 1, 14, 4, 11, 3, 11, 1, 0, 3, 0, 0, 0x82, 14, 1, 2, 0, 11, 4]
+      ),
     ]
   }
 

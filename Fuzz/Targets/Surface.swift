@@ -34,7 +34,7 @@ struct Surface {
 
 /// The names of all surfaces. A further one is a file with a `Surface`, and a case here.
 nonisolated enum SurfaceName: String, CaseIterable, Sendable {
-  case policy, core, properties, bus, texts
+  case policy, core, properties, bus, texts, store
 
   /// The surface of this name.
   @MainActor var surface: Surface {
@@ -44,6 +44,7 @@ nonisolated enum SurfaceName: String, CaseIterable, Sendable {
     case .properties: .properties
     case .bus: .bus
     case .texts: .texts
+    case .store: .store
     }
   }
 }
