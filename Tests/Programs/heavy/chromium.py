@@ -36,7 +36,7 @@ class Chromium(Browser):
         self.number = 0
         self.rest = b""
         self.session = None
-        self.window = self.find_window("--all", "--pid", str(self.process.pid), "--class", "^Chromium$")
+        self.window = self.own_window("--class", "^Chromium$")
         pages = [t for t in self.command("Target.getTargets")["targetInfos"] if t["type"] == "page"]
         attached = self.command("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)
         self.session = attached["sessionId"]
