@@ -106,7 +106,8 @@ final class PairTable {
       let pasted = self.kind(kind, in: requestor)!
       try copy(kind, from: source, daemon)
       let before = try requestor.paste(pasted, expecting: nil)
-      source.exit()
+      // The driver of a file manager takes the files along at its end; the program alone leaves them.
+      if kind == .files, let program = source as? HeavyProgram { try program.crash() } else { source.exit() }
       try daemon.sync()
       let label = "\(source.name) → \(requestor.name), \(kind)"
       let isCleared = HeavyExceptions.clearing.contains(source.name)
