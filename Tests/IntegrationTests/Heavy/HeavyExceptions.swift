@@ -13,15 +13,18 @@ enum HeavyExceptions {
   }
 
   /// Pastes that give something else with the daemon.
-  static let differences: [Difference] = []
+  static let differences: [Difference] = [Difference("Inkscape", .image, "Firefox", refusedHTML)]
 
-  /// Pastes that give nothing in either world.
+  /// Pastes that give nothing without the daemon.
   static let nothing: [Difference] = [
+    Difference("Inkscape", .image, "Firefox", refusedHTML),
     Difference("PCManFM", .files, "xclip", "PCManFM offers files as URIs alone, not as text"),
     Difference("Writer", .rich, "Swing", charset),
     Difference("Writer gen", .rich, "Swing", charset),
   ]
 
+  private static let refusedHTML =
+    "Inkscape lists HTML and refuses it, and Firefox pastes nothing then; the daemon lists only what there is"
   private static let charset = "Swing gives up HTML in which a meta element names the character set, as Writer's does"
 
   static func reason(_ row: PairRow, _ requestor: String, in list: [Difference]) -> String? {
