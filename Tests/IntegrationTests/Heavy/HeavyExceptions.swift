@@ -24,7 +24,7 @@ enum HeavyExceptions {
   ]
 
   private static let refusedHTML =
-    "Inkscape lists HTML and refuses it, and Firefox pastes nothing then; the daemon lists only what there is"
+    "Inkscape lists HTML and refuses it, and Firefox pastes nothing then; the daemon doesn't list it"
   private static let charset = "Swing gives up HTML in which a meta element names the character set, as Writer's does"
 
   static func reason(_ row: PairRow, _ requestor: String, in list: [Difference]) -> String? {
