@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test check soak fuzz bench install uninstall clean
+.PHONY: help build run test table check soak fuzz bench install uninstall clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -45,6 +45,13 @@ check: ## Check format, layers, words and documents; builds nothing
 test: ## Run every check and test, to the closing line `N passed, N failed`
 	Scripts/install-packages build test
 	Scripts/test
+
+# BLOCK=NAME makes one part of it; the names are in Tests/IntegrationTests/Heavy/TableBlock.swift.
+table: ## Every pair of the real programs with and without the daemon (`make test` tries a part of it)
+	Scripts/install-packages build test
+	$(SWIFT_BUILD)
+	XPB_TABLE=$(or $(BLOCK),whole) XPB_BINARY=$(abspath $(BINARY)) \
+	  swift test --scratch-path $(SCRATCH) --filter HeavyTableTests
 
 # SEED=N gives the same orders again; COUNT=N more or fewer transfers.
 soak: ## Thousands of mixed transfers with deaths at random moments, and what is left of them

@@ -7,8 +7,16 @@ enum ContentKind: String, CaseIterable, Sendable {
   static let richText = "<p>first <b>bold</b> and <i>italic</i></p><p>second za\u{17c}\u{f3}\u{142}\u{107}</p>"
   static let cellText = "name\tvalue\tshare\nfirst\t1\t2.5\nsecond\t42\t0.125\n"
 
+  /// A drawing of one shape, for who copies drawings as pictures.
+  static let drawing = Data(
+    """
+    <svg xmlns="http://www.w3.org/2000/svg" width="200" height="150" viewBox="0 0 200 150">
+    <rect x="20" y="10" width="60" height="40" style="fill:#ff8800"/></svg>
+    """.utf8)
+
   /// Writes the sample to a place of the desktop and returns its path: a file, or for files a folder.
   func write(on desktop: Desktop) throws -> String {
+    // A new place each time: programs may remember what a place held.
     let path = desktop.path("sample-\(rawValue)")
     switch self {
     case .text:
@@ -18,9 +26,9 @@ enum ContentKind: String, CaseIterable, Sendable {
     case .image: try Picture.png(width: 40, height: 30).write(to: URL(fileURLWithPath: path))
     case .files:
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-      for name in ["one", "two"] {
-        try Data("the file \(name)\n".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name).txt"))
-      }
+      // One has a name that a URI has to escape.
+      let files = ["a file.txt": Data("hello\n".utf8), "b.bin": countingBytes(3000), "\u{17c}.txt": Data()]
+      for (name, content) in files { try content.write(to: URL(fileURLWithPath: "\(path)/\(name)")) }
     }
     return path
   }

@@ -39,3 +39,26 @@ final class HeavyDesktop {
     for program in heavy.programs { program.exit() }
   }
 }
+
+extension Desktop {
+  /// The titles of all windows that people see, each as often as it is there: a dialog is one more.
+  func windowTitles() throws -> [String] {
+    let listed = String(decoding: try run("/usr/bin/xprop", ["-root", "_NET_CLIENT_LIST"]).output, as: UTF8.self)
+    let windows = listed.split(separator: "#").last?.split(separator: ",") ?? []
+    return try windows.map { window in
+      let id = window.trimmingCharacters(in: .whitespacesAndNewlines)
+      let name = try run("/usr/bin/xdotool", ["getwindowname", id]).output
+      return String(decoding: name, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }.sorted()
+  }
+
+  /// The content targets that CLIPBOARD lists.
+  func contentTargets() throws -> Set<String> { Set(try probe.targets() ?? []).filter(Exceptions.isContent) }
+
+  /// Writes a file for a program to load.
+  func file(_ name: String, _ content: Data) throws -> String {
+    let path = path(name)
+    try content.write(to: URL(fileURLWithPath: path))
+    return path
+  }
+}

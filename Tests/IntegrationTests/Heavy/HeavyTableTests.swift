@@ -11,9 +11,7 @@ extension IntegrationTests {
 
     private func compareTargets(_ before: PairRow, _ after: PairRow) {
       let missing = stable(before.targets).subtracting(stable(after.targets)).filter { target in
-        let isBarren = stable(before.barren).contains(target)
-        return !isBarren && !HeavyExceptions.isEncodedAgain(target, beside: before.targets)
-          && !HeavyExceptions.resources.contains(target)
+        !stable(before.barren).contains(target) && !HeavyExceptions.isLeftOut(target, beside: before.targets)
       }
       #expect(missing.isEmpty, "\(before.label): expected every content target, missing \(missing.sorted())")
       let added = stable(after.targets).subtracting(stable(before.targets))
@@ -26,65 +24,74 @@ extension IntegrationTests {
 
     private func comparePastes(_ before: PairRow, _ after: PairRow) {
       for (requestor, bytes) in before.pastes.sorted(by: { $0.key < $1.key }) {
-        let reason = HeavyExceptions.reason(before, requestor)
-        #expect(!bytes.isEmpty, "\(before.label) → \(requestor): expected content without the daemon, found none")
-        if reason != nil {
-          #expect(after.pastes[requestor] != bytes, "\(before.label) → \(requestor): same, so no exception is needed")
+        let pair = "\(before.label) → \(requestor)"
+        if HeavyExceptions.reason(before, requestor, in: HeavyExceptions.nothing) != nil {
+          #expect(bytes.isEmpty, "\(pair): content without the daemon, so no exception is needed")
         } else {
-          expectSame(after.pastes[requestor], bytes, "\(before.label) → \(requestor), as without the daemon")
+          #expect(!bytes.isEmpty, "\(pair): expected content without the daemon, found none")
+        }
+        if HeavyExceptions.reason(before, requestor, in: HeavyExceptions.differences) != nil {
+          #expect(after.pastes[requestor] != bytes, "\(pair): same, so no exception is needed")
+        } else {
+          expectSame(after.pastes[requestor], bytes, "\(pair), as without the daemon")
         }
       }
     }
 
-    /// `=` the same content in both worlds, `∅` nothing in both, `≠` other content, for a reason or not; blank: not pasted.
-    private func show(_ before: [PairRow], _ after: [PairRow], _ names: [String]) {
-      print("| copied | " + names.joined(separator: " | ") + " |")
-      print("|---|" + names.map { _ in "---|" }.joined())
-      for (old, new) in zip(before, after) {
-        let cells = names.map { name -> String in
-          guard let bytes = old.pastes[name] else { return "" }
-          return bytes != new.pastes[name] ? "≠" : bytes.isEmpty ? "∅" : "="
-        }
-        print("| \(old.label) | " + cells.joined(separator: " | ") + " |")
+    /// One line a pair: `=` the same content in both worlds, `∅` nothing in both, `≠` other content, for a reason or not.
+    private func show(_ before: PairRow, _ after: PairRow) {
+      for (name, bytes) in before.pastes.sorted(by: { $0.key < $1.key }) {
+        let isSame = bytes == after.pastes[name]
+        print("table: \(before.source) | \(before.kind) | \(name) | \(!isSame ? "≠" : bytes.isEmpty ? "∅" : "=")")
+        guard !isSame else { continue }
+        let found = after.pastes[name].map { String(decoding: $0.prefix(600), as: UTF8.self) } ?? "no result"
+        print("heavy: without: \(String(decoding: bytes.prefix(600), as: UTF8.self))")
+        print("heavy: with: \(found)")
       }
-      for (old, new) in zip(before, after) {
-        let left = stable(old.targets).subtracting(stable(new.targets)).sorted().joined(separator: " ")
-        print(
-          "heavy: \(old.label): \(old.targets.count) content targets, \(new.targets.count) with the daemon, without: \(left)"
-        )
-        for (name, bytes) in old.pastes where bytes != new.pastes[name] {
-          let found = new.pastes[name] ?? Data()
-          print("heavy: \(old.label) → \(name): \(String(decoding: bytes.prefix(600), as: UTF8.self))")
-          print("heavy: \(old.label) → \(name), with: \(String(decoding: found.prefix(600), as: UTF8.self))")
-        }
-      }
+      let left = stable(before.targets).subtracting(stable(after.targets)).sorted().joined(separator: " ")
+      print(
+        "targets: \(before.label): \(before.targets.count), with the daemon \(after.targets.count), left out: \(left)")
     }
 
-    @Test("every pair of real programs under allow-all pastes what it pastes without the daemon, and after the exit")
-    func everyPair() throws {
+    @Test(
+      "every pair of real programs under allow-all pastes what it pastes without the daemon, and after the exit",
+      arguments: TableBlock.chosen)
+    func everyPair(block: TableBlock) throws {
       let desktop = try Desktop()
       defer { desktop.close() }
       let began = Deadline.now
-      let heavy = try HeavyKind.start(HeavyKind.all, on: desktop)
-      let light = try ProgramKind.allCases.map { try LightProgram($0, on: desktop) }
-      let programs: [any TableProgram] = light + heavy
-      print("heavy: ready after \((Deadline.now - began) / 1_000_000) ms")
-      let table = try PairTable(desktop, programs)
-      let before = try table.observe(nil)
+      let table = try PairTable(block, on: desktop)
+      print("heavy: \(block.name): ready after \((Deadline.now - began) / 1_000_000) ms")
+      let before = table.observe(nil)
       let daemon = try Bridge(on: desktop)
-      let after = try table.observe(daemon, known: before)
-      show(before, after, programs.map(\.name))
+      let after = table.observe(daemon, known: before)
       for (old, new) in zip(before, after) {
+        show(old, new)
         compareTargets(old, new)
         comparePastes(old, new)
       }
-      for (index, source) in programs.enumerated().reversed() {
-        let survivors = programs[..<index]
-        // The last one's content is read by a program that doesn't live long.
-        try table.survivesExit(
-          of: source, to: index == 0 ? [LightProgram(.xsel, on: desktop)] : Array(survivors), daemon)
-      }
+      try table.surviveExits(daemon)
       try daemon.stop()
+      print("heavy: \(block.name): done after \((Deadline.now - began) / 1_000_000) ms")
+    }
+
+    @Test("the blocks hold every pair of programs with a kind in common, and the quick ones every program")
+    func blocksHoldEveryPair() {
+      let small = ProgramKind.allCases.map(\.rawValue)
+      let texts = ["Firefox", "Chromium", "Swing", "Writer", "Writer gen", "Calc", "KeePassXC"]
+      let pictures = ["Firefox", "Chromium", "Swing", "Writer", "Writer gen", "GIMP", "Inkscape"]
+      let files = ["PCManFM", "Thunar"]
+      for (heavy, light) in [(texts, small), (pictures, ["gtk", "qt"]), (files, ["xclip"])] {
+        for one in heavy {
+          for other in heavy + light {
+            #expect(TableBlock.all.contains { $0.holds(one, other) && $0.holds(other, one) }, "\(one), \(other)")
+          }
+        }
+      }
+      let quick = TableBlock.all.filter(\.isQuick)
+      let seen = Set(quick.flatMap { ($0.subjects + $0.others).map(\.name) + $0.light.map(\.rawValue) })
+      #expect(seen.isSuperset(of: texts + pictures + files + small))
+      #expect(!TableBlock.chosen.isEmpty, "XPB_TABLE: expected `whole` or the name of a block")
     }
   }
 }

@@ -10,13 +10,13 @@ extension IntegrationTests {
     /// A desktop with an older copy on it, KeePassXC with the secret in it, and somebody of another class who pastes.
     private func run(
       clearing seconds: Int, policy: String = Bridge.allowAll,
-      _ body: (Scene, DrivenProgram, WindowProgram) throws -> Void
+      _ body: (Scene, HeavyProgram, WindowProgram) throws -> Void
     ) throws {
       try Scene.run(policy: policy) { scene in
         _ = try scene.copied("target UTF8_STRING text:older")
-        let vault = try DrivenProgram("keepassxc", on: scene.desktop, "--clear", "\(seconds)")
+        let vault = try HeavyKind.keepassxc(clearingAfter: seconds).start(on: scene.desktop)
         let path = try scene.desktop.file("secret", Data(Self.secret.utf8))
-        try vault.load("text", from: path)
+        try vault.load(.text, from: path)
         try FileManager.default.removeItem(atPath: path)
         let other = try WindowProgram(scene.desktop, .gtk, windowClass: "SecretReader")
         try body(scene, vault, other)
@@ -39,7 +39,7 @@ extension IntegrationTests {
       arguments: ["password", "username"])
     func timer(what: String) throws {
       try run(clearing: 5) { scene, vault, other in
-        try vault.copy("copy " + what)
+        try vault.pressCopy("copy " + what)
         try scene.bridge.sync()
         let wanted = what == "password" ? Self.secret : "user-of-the-vault"
         #expect(try scene.paster.text() == wanted)
@@ -67,7 +67,7 @@ extension IntegrationTests {
         default: allow
         """
       try run(clearing: 60, policy: policy) { scene, vault, other in
-        try vault.copy()
+        try vault.pressCopy()
         try scene.bridge.sync()
         try vault.crash()
         try scene.bridge.sync()
@@ -83,7 +83,7 @@ extension IntegrationTests {
     func writtenNowhere() throws {
       try run(clearing: 60) { scene, vault, other in
         for (what, wanted) in [("password", Self.secret), ("username", "user-of-the-vault")] {
-          try vault.copy("copy " + what)
+          try vault.pressCopy("copy " + what)
           try scene.bridge.sync()
           #expect(try scene.paster.text() == wanted)
           try FileManager.default.removeItem(atPath: scene.paster.contentPath)
@@ -112,19 +112,19 @@ extension IntegrationTests {
         default: allow
         """
       try run(clearing: 12, policy: policy) { scene, vault, other in
-        try vault.copy()
+        try vault.pressCopy()
         try scene.bridge.sync()
         #expect(try scene.paster.text() == nil)
         #expect(try scene.paster.targets()?.filter(Exceptions.isContent) == [])
         #expect(try other.paste(expecting: nil) == Data())
-        #expect(try vault.paste("text") == Data(Self.secret.utf8), "its own clip")
+        #expect(try vault.paste(.text, waiting: HeavyProgram.patience) == Data(Self.secret.utf8), "its own clip")
         let held = try scene.bridge.status().number("bytes") ?? 0
         #expect(held > Self.secret.utf8.count)
         let cleared = try waitUntil(within: 20) { try scene.bridge.status().number("bytes") ?? 0 < held }
         #expect(cleared, "its timer could read what to clear")
         try scene.bridge.sync()
         try expectGone(scene, other)
-        #expect(try vault.paste("text", waiting: 2) == Data())
+        #expect(try vault.paste(.text, waiting: 2) == Data())
       }
     }
   }

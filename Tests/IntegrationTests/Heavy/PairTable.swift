@@ -10,21 +10,26 @@ struct PairRow {
   /// Those that gave nothing when they were asked: refused, without a property, or a picture of no bytes.
   var barren: Set<String> = []
   var pastes: [String: Data] = [:]
-  var milliseconds: [String: Int] = [:]
 
   var label: String { "\(source) \(kind)" }
 }
 
-/// The world as it was and the world with the daemon, for all programs on one desktop.
+/// The world as it was and the world with the daemon, for the programs of a block on one desktop.
 final class PairTable {
+  private let block: TableBlock
   private let desktop: Desktop
+  /// The subjects come last and Writer on its gen toolkit after the others: it learns of a new owner late, and the others
+  /// paste meanwhile.
   private let programs: [any TableProgram]
   private let samples: [ContentKind: String]
   private let previous: Owner
 
-  init(_ desktop: Desktop, _ programs: [any TableProgram]) throws {
+  init(_ block: TableBlock, on desktop: Desktop) throws {
+    self.block = block
     self.desktop = desktop
-    self.programs = programs
+    let heavy = try HeavyKind.start(block.others + block.subjects, on: desktop)
+    let light = try block.light.map { try LightProgram($0, on: desktop) }
+    programs = light + heavy
     samples = try Dictionary(uniqueKeysWithValues: ContentKind.allCases.map { ($0, try $0.write(on: desktop)) })
     previous = try desktop.owner("target UTF8_STRING text:previous")
   }
@@ -37,29 +42,39 @@ final class PairTable {
     return isText && requestor.pastes.contains(.text) ? .text : nil
   }
 
-  /// Every source copies every kind, and every requestor pastes it. `known` is what came in a world seen before.
-  func observe(_ daemon: Bridge?, known: [PairRow] = []) throws -> [PairRow] {
+  private func requestors(of kind: ContentKind, from source: any TableProgram) -> [any TableProgram] {
+    programs.filter { block.holds(source.name, $0.name) && self.kind(kind, in: $0) != nil }
+  }
+
+  /// Every source copies every kind, and every requestor of the block pastes it. `known` is what came in a world seen
+  /// before. What goes wrong with one pair is told, and the others are tried all the same.
+  func observe(_ daemon: Bridge?, known: [PairRow] = []) -> [PairRow] {
     var rows: [PairRow] = []
     for source in programs {
-      for kind in source.copies {
+      for kind in source.copies where !requestors(of: kind, from: source).isEmpty {
         let began = Deadline.now
-        try copy(kind, from: source, daemon)
         var row = PairRow(source: source.name, kind: kind)
-        try list(into: &row)
-        let before = known.first { $0.source == row.source && $0.kind == kind }
-        for requestor in programs {
-          guard let pasted = self.kind(kind, in: requestor) else { continue }
-          let started = Deadline.now
-          row.pastes[requestor.name] = try requestor.paste(pasted, expecting: before?.pastes[requestor.name]?.count)
-          row.milliseconds[requestor.name] = Int((Deadline.now - started) / 1_000_000)
-        }
-        print(
-          "heavy: \(daemon == nil ? "without" : "with") \(row.label), \((Deadline.now - began) / 1_000_000) ms \(row.milliseconds)"
-        )
+        do {
+          try copy(kind, from: source, daemon)
+          try list(into: &row)
+          let before = known.first { $0.label == row.label }
+          for requestor in requestors(of: kind, from: source) {
+            paste(into: requestor, before, &row)
+          }
+        } catch { Issue.record("\(row.label), \(daemon == nil ? "without" : "with"): \(error)") }
+        let milliseconds = (Deadline.now - began) / 1_000_000
+        print("heavy: \(block.name): \(row.label) \(daemon == nil ? "without" : "with"), \(milliseconds) ms")
         rows.append(row)
       }
     }
     return rows
+  }
+
+  private func paste(into requestor: any TableProgram, _ before: PairRow?, _ row: inout PairRow) {
+    guard let pasted = kind(row.kind, in: requestor) else { return }
+    do {
+      row.pastes[requestor.name] = try requestor.paste(pasted, expecting: before?.pastes[requestor.name]?.count)
+    } catch { Issue.record("\(row.label) → \(requestor.name): \(error)") }
   }
 
   private func copy(_ kind: ContentKind, from source: any TableProgram, _ daemon: Bridge?) throws {
@@ -71,63 +86,34 @@ final class PairTable {
   }
 
   private func list(into row: inout PairRow) throws {
-    for target in try desktop.probe.targets() ?? [] where Exceptions.isContent(target) {
-      row.targets.insert(target)
+    row.targets = try desktop.contentTargets()
+    // What the daemon leaves out isn't asked for in the world without it either: it would only take its time.
+    for target in row.targets.sorted() where !HeavyExceptions.isLeftOut(target, beside: row.targets) {
       let answer = try desktop.probe.convert(target, "deadline=10000")
       let isEmptyPicture = HeavyExceptions.isPicture(target) && answer.number("bytes") == 0
       if answer.text("state") != "answered" || isEmptyPicture { row.barren.insert(target) }
     }
   }
 
-  /// The source copies again and ends; somebody else who pastes the kind does so before and after.
-  func survivesExit(of source: any TableProgram, to survivors: [any TableProgram], _ daemon: Bridge) throws {
-    for kind in source.copies.prefix(1) {
-      guard let requestor = survivors.first(where: { self.kind(kind, in: $0) != nil }) else {
+  /// Each subject copies again and ends, the last first; somebody else who pastes the kind does so before and after.
+  func surviveExits(_ daemon: Bridge) throws {
+    for (index, source) in programs.enumerated().reversed() where block.subjects.map(\.name).contains(source.name) {
+      let kind = source.copies[0]
+      guard let requestor = programs[..<index].last(where: { self.kind(kind, in: $0) != nil }) else {
         Issue.record("\(source.name): expected somebody left who pastes \(kind), found nobody")
-        return
+        continue
       }
       let pasted = self.kind(kind, in: requestor)!
       try copy(kind, from: source, daemon)
       let before = try requestor.paste(pasted, expecting: nil)
-      source.exit()
+      // The driver of a file manager takes the files along at its end; the program alone leaves them.
+      if kind == .files, let program = source as? HeavyProgram { try program.crash() } else { source.exit() }
       try daemon.sync()
-      let after = try requestor.paste(pasted, expecting: before.count)
-      #expect(!before.isEmpty, "\(source.name) → \(requestor.name), \(kind): expected content, found none")
-      expectSame(after, before, "\(source.name) → \(requestor.name), \(kind), after the exit")
+      let label = "\(source.name) → \(requestor.name), \(kind)"
+      let isCleared = HeavyExceptions.clearing.contains(source.name)
+      let after = try requestor.paste(pasted, expecting: isCleared ? nil : before.count)
+      #expect(!before.isEmpty, "\(label): expected content, found none")
+      expectSame(after, isCleared ? Data() : before, "\(label), after the exit")
     }
   }
-}
-
-/// What may differ between the worlds, with the reason; docs/icccm.md has the same list.
-enum HeavyExceptions {
-  struct Difference {
-    let source: String
-    let kind: ContentKind
-    let requestor: String
-    let reason: String
-  }
-
-  static let differences: [Difference] = []
-
-  static func reason(_ row: PairRow, _ requestor: String) -> String? {
-    differences.first { $0.source == row.source && $0.kind == row.kind && $0.requestor == requestor }?.reason
-  }
-
-  /// Targets that hold a picture, so that no bytes are no content.
-  static func isPicture(_ target: String) -> Bool {
-    let name = target.prefix { $0 != ";" }
-    return name.hasPrefix("image/") || ["application/ico", "text/ico"].contains(name)
-      || ["bitmap", "gdimetafile", "emf", "wmf", "svxb"].map { "application/x-openoffice-" + $0 }.contains(name)
-  }
-
-  /// The owner's other encodings of the pixels that it also offers as PNG.
-  static func isEncodedAgain(_ target: String, beside targets: Set<String>) -> Bool {
-    let kept: Set<String> = ["image/png", "image/svg+xml", "image/svg", "image/svg+xml-compressed"]
-    guard targets.contains("image/png") else { return false }
-    if target.hasPrefix("application/x-openoffice-") { return target == "application/x-openoffice-bitmap" }
-    return isPicture(target) && !kept.contains(target)
-  }
-
-  /// Resources of the owner, which end with it (docs/icccm.md).
-  static let resources: Set<String> = ["PIXMAP", "BITMAP", "DRAWABLE", "COLORMAP"]
 }

@@ -61,7 +61,7 @@ class Browser(Driver):
             raise RuntimeError(f"{self.name}: expected a menu, found none")
         run("xdotool", "key", "y")
 
-    def paste(self, kind, path):
+    def paste(self, kind, path, seconds=PASTE_LIMIT):
         place = "text" if kind == "text" else "rich"
         self.call("empty", place)
         self.keys(self.window, "ctrl+v")
@@ -70,9 +70,9 @@ class Browser(Driver):
             events, length, waiting = json.loads(self.call("state", place))
             return (events or length) and not waiting
 
-        if wait_until(PASTE_LIMIT, arrived):
+        if wait_until(float(seconds), arrived):
             time.sleep(SETTLING)
-            wait_until(PASTE_LIMIT, arrived)
+            wait_until(float(seconds), arrived)
         content = self.call("result", place).encode()
         with open(path, "wb") as file:
             file.write(content)

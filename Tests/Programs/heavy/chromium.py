@@ -5,6 +5,7 @@ import json
 import os
 
 from browser import PAGE, Browser
+from desktop import START_LIMIT, wait_until
 
 
 class Chromium(Browser):
@@ -36,12 +37,21 @@ class Chromium(Browser):
         self.number = 0
         self.rest = b""
         self.session = None
-        self.window = self.find_window("--all", "--pid", str(self.process.pid), "--class", "^Chromium$")
+        self.window = self.own_window("--class", "^Chromium$")
         pages = [t for t in self.command("Target.getTargets")["targetInfos"] if t["type"] == "page"]
         attached = self.command("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)
         self.session = attached["sessionId"]
-        self.evaluate("document.readyState === 'complete' || new Promise(done => addEventListener('load', done))")
+        if not wait_until(START_LIMIT, self.has_page):
+            raise RuntimeError(f"Chromium: expected its page within {START_LIMIT} s, found another one")
         self.wait_for_keys()
+
+    def has_page(self):
+        """The window is there before the page; at first it holds an empty one, which is complete."""
+        try:
+            return self.evaluate("document.readyState === 'complete' && typeof empty === 'function'") == "True"
+        except RuntimeError:
+            # The page came while the empty one was asked.
+            return False
 
     def command(self, method, **parameters):
         self.number += 1

@@ -3,9 +3,11 @@
 A driver starts one real program and obeys, beside `quit`:
 
     load KIND PATH    gives the program's own document the content of PATH
-    copy              focuses it, selects and presses the copy keys
-    paste KIND PATH   empties the document, focuses it, presses the paste keys, waits until content is there or it is clear
-                      that none comes, and writes what the document then holds to PATH, in a form that can be compared
+    copy [WORD]       focuses it, selects and presses the copy keys
+    paste KIND PATH [SECONDS]
+                      empties the document, focuses it, presses the paste keys, waits until content is there or it is clear
+                      that none comes, SECONDS at most, and writes what the document then holds to PATH, in a form that can
+                      be compared
 
 KIND is text, rich, image (a PNG), files (a folder) or cells. `ready` tells the program's own pid, its class, and the kinds
 that it copies and pastes.
@@ -25,10 +27,14 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 
-from program import Commands, tell, write_bytes  # noqa: E402
+from program import Commands, read_bytes, tell, write_bytes  # noqa: E402, F401
 
 # A program that shows no window within this time has a dialog in its way, or died.
 START_LIMIT = 90
+
+BUS = """<busconfig><type>session</type><listen>unix:dir={folder}</listen><policy context="default">
+<allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>
+"""
 
 
 def wait_until(seconds, condition):
@@ -73,8 +79,11 @@ class Driver:
         return process
 
     def start_bus(self):
-        """A session bus of its own, for programs that don't work without one."""
-        bus = self.start("dbus-daemon", "--session", "--nofork", "--print-address", stdout=subprocess.PIPE)
+        """A session bus of its own, for programs that don't work without one; it starts no service by itself."""
+        with open(self.path("bus.conf"), "w") as file:
+            file.write(BUS.format(folder=self.folder))
+        bus = self.start(
+            "dbus-daemon", "--nofork", "--print-address", "--config-file", self.path("bus.conf"), stdout=subprocess.PIPE)
         os.environ["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().decode().strip()
 
     def find_window(self, *criteria, seconds=START_LIMIT):
@@ -94,15 +103,25 @@ class Driver:
         """Presses keys in the window, as a person would: it has the focus, and the X server makes the events."""
         activate(window, "key", "--delay", str(delay), *names)
 
+    def copy_keys(self, window, *names, seconds=10):
+        """Presses copy keys and waits until somebody has taken CLIPBOARD since."""
+        before = clipboard_time()
+        self.keys(window, *names)
+        wait_until(seconds, lambda: clipboard_time() not in (before, b""))
+
+    def own_window(self, *criteria):
+        """The newest visible window of the program itself: another one's may have the same name."""
+        return self.find_window("--all", "--pid", str(self.process.pid), *criteria)
+
     def close(self):
-        for process in reversed(self.children):
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(3)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+        # Whoever ends the driver by a signal gives it two seconds.
+        alive = [process for process in reversed(self.children) if process.poll() is None]
+        for process in alive:
+            process.terminate()
+        if not wait_until(1, lambda: all(process.poll() is not None for process in alive)):
+            for process in alive:
+                process.kill()
+                process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def command_names(self):
@@ -136,6 +155,15 @@ def activate(window, *then):
         if done.returncode == 0:
             return
     raise RuntimeError(f"window {window}: expected it to become active, found {window_titles()}")
+
+
+def clipboard_time():
+    """When CLIPBOARD was taken, as its owner says."""
+    command = ["xclip", "-o", "-selection", "clipboard", "-t", "TIMESTAMP"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=5).stdout
+    except subprocess.TimeoutExpired:
+        return b""
 
 
 def window_titles():

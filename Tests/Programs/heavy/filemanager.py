@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from shared import Driver, answer, folder_form, wait_until
+from desktop import Driver, answer, folder_form, wait_until
 
 
 class FileManager(Driver):
@@ -24,9 +24,9 @@ class FileManager(Driver):
         self.start_bus()
         self.prepare()
         self.process = self.start(*self.command(self.source_folder))
-        self.source_window = self.find_window("--name", f"^source-{self.name}")
+        self.source_window = self.own_window("--name", f"^source-{self.name}")
         opener = self.start(*self.command(self.target_folder))
-        self.target_window = self.find_window("--name", f"^target-{self.name}")
+        self.target_window = self.own_window("--name", f"^target-{self.name}")
         # The second start hands over to the first and ends.
         opener.wait(20)
 

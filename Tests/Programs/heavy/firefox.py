@@ -47,7 +47,7 @@ class Firefox(Browser):
             env=os.environ | {"MOZ_CRASHREPORTER_DISABLE": "1",
                               "DBUS_SESSION_BUS_ADDRESS": "disabled:"})
         self.number = 0
-        self.window = self.find_window("--all", "--pid", str(self.process.pid), "--class", "^firefox-esr$")
+        self.window = self.own_window("--class", "^firefox-esr$")
         port = wait_until(60, lambda: self.port(profile))
         if not port:
             raise RuntimeError("Firefox: expected Marionette's port within 60 s, found none")

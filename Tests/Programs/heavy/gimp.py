@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-from shared import Driver, answer, picture_form, read_bytes, run, wait_until
+from desktop import Driver, answer, picture_form, read_bytes, run, wait_until
 
 PLUG_INS = "/usr/lib/gimp/2.0/plug-ins"
 SCRIPTS = "/usr/share/gimp/2.0/scripts"
@@ -28,7 +28,7 @@ class Gimp(Driver):
         self.process = self.start(
             "gimp", "--new-instance", "--no-splash", "--no-fonts", "--no-data", "-b", server,
             env={**os.environ, "GIMP2_DIRECTORY": self.path("profile")})
-        self.window = self.find_window("--class", "^Gimp$")
+        self.window = self.own_window("--class", "^Gimp$")
         if not wait_until(60, self.listens):
             raise RuntimeError("gimp: expected its Script-Fu server to listen, found no connection")
 

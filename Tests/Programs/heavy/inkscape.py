@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 
 from gi.repository import Gio, GLib
 
-from shared import Driver, answer, picture_form, read_bytes, run, wait_until
+from desktop import Driver, answer, picture_form, read_bytes, run, wait_until
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -55,7 +55,7 @@ class Inkscape(Driver):
 
     def wait_for_window(self):
         name = "^" + re.escape(os.path.basename(self.drawing)) + " - Inkscape$"
-        self.window = self.find_window("--name", name)
+        self.window = self.own_window("--name", name)
 
     def open_drawing(self, path):
         # The window before stays: closing it may ask whether to save.

@@ -10,7 +10,7 @@ import os
 import subprocess
 import uuid
 
-from shared import Driver, answer, read_bytes, wait_until
+from desktop import Driver, answer, read_bytes, wait_until
 
 MASTER = "master"
 USERNAME = "user-of-the-vault"
@@ -63,7 +63,7 @@ class KeePassXC(Driver):
             env={**os.environ, "TMPDIR": self.folder})
         self.process.stdin.write(MASTER.encode() + b"\n")
         self.process.stdin.close()
-        self.window = self.find_window("--name", "^vault.kdbx - KeePassXC$")
+        self.window = self.own_window("--name", "^vault.kdbx - KeePassXC$")
 
     def load(self, kind, path):
         secret = read_bytes(path).decode().split("\n")[0]

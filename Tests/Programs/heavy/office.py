@@ -100,17 +100,17 @@ class Office(Driver):
 
     def copy(self):
         self.select()
-        self.keys(self.window, *self.copy_keys)
+        self.keys(self.window, *self.copying)
 
-    copy_keys = ("ctrl+c",)
+    copying = ("ctrl+c",)
 
-    def paste(self, kind, path):
+    def paste(self, kind, path, seconds=PASTE_LIMIT):
         self.clear()
         if self.vcl == "gen":
             wait_until(NOTICING, self.knows_clipboard)
         before = windows()
         self.keys(self.window, "ctrl+v")
-        end = time.monotonic() + PASTE_LIMIT
+        end = time.monotonic() + float(seconds)
         last, since = b"", time.monotonic()
         dialogs = 0
         while time.monotonic() < end:
@@ -119,7 +119,7 @@ class Office(Driver):
             if not held and windows() - before:
                 dialogs += 1
                 self.answer_dialog(windows() - before)
-                end = time.monotonic() + PASTE_LIMIT
+                end = time.monotonic() + float(seconds)
             if held != last:
                 last, since = held, time.monotonic()
             elif held and time.monotonic() - since > SETTLING:

@@ -7,7 +7,7 @@ Compiled first: run from its source it would have the compiler's window class.
 import os
 import subprocess
 
-from shared import Driver, answer, picture_form, read_bytes, run, wait_until
+from desktop import Driver, answer, picture_form, read_bytes, run, wait_until
 
 
 class Swing(Driver):
@@ -26,7 +26,7 @@ class Swing(Driver):
         line = self.process.stdout.readline().decode().strip()
         if line != "ready":
             raise RuntimeError(f"swing: expected `ready`, found `{line}`")
-        self.window = self.find_window("--name", "^SwingText$")
+        self.window = self.own_window("--name", "^SwingText$")
 
     def ask(self, line):
         self.process.stdin.write(line.encode() + b"\n")

@@ -50,9 +50,9 @@ class Writer(Office):
     def select(self):
         if self.picture:
             self.controller.select(self.picture)
-            self.copy_keys = ("ctrl+c",)
+            self.copying = ("ctrl+c",)
         else:
-            self.copy_keys = ("ctrl+a", "ctrl+c")
+            self.copying = ("ctrl+a", "ctrl+c")
 
     def summary(self):
         counts = [len(shapes.ElementNames) for shapes in (
