@@ -308,14 +308,19 @@ extension Bridge {
       return effects + leave(capture, on: selection, limit: limit)
     }
     let offerer = capture.source
-    let original = repeated(by: capture, on: selection)
-    if let original {
-      (capture.source, capture.startedAt) = (original.source, original.copiedAt)
-      capture.repeatsSecret = original.isSensitive
+    var judged = judge(capture, on: selection)
+    var isRepetition = false
+    if let original = repeated(by: capture, on: selection) {
+      var again = capture
+      (again.source, again.startedAt) = (original.source, original.copiedAt)
+      again.repeatsSecret = original.isSensitive
+      let judgedAgain = judge(again, on: selection)
+      // Never looser than the rules about the one who offers it now.
+      isRepetition = judgedAgain.strictness >= judged.strictness
+      if isRepetition { (capture, judged) = (again, judgedAgain) }
     }
-    let judged = judge(capture, on: selection)
     var records = copyRecords(of: judged, capture, limit: limit, on: selection)
-    if original != nil { records.append(repetition(by: offerer, like: records.first, on: selection)) }
+    if isRepetition { records.append(repetition(by: offerer, like: records.first, on: selection)) }
     guard let kept = judged.clip.entries.first else {
       noteRefusal(of: capture, as: judged, on: selection, at: now)
       let holding = Holding(time: capture.selectionTime, clip: nil)
@@ -324,7 +329,7 @@ extension Bridge {
     if staysWithOwner {
       return effects + keepWithOwner(capture, judged.clip, records: records, on: selection, limit: limit)
     }
-    if isRivalry(judged.clip, isRepetition: original != nil, on: selection) {
+    if isRivalry(judged.clip, isRepetition: isRepetition, on: selection) {
       phases[selection] = .foreign(owner: capture.owner, source: offerer, isRival: true)
       effects.append(
         .audit(

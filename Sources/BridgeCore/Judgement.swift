@@ -11,6 +11,12 @@ struct JudgedClip {
   }
 
   var clip: Clip
+
+  /// How little is left of it: nothing, a clip for some, or one for everybody.
+  var strictness: Int {
+    clip.entries.isEmpty ? 2 : clip.entries.contains { $0.audience != .everyone } ? 1 : 0
+  }
+
   var refusals: [Refusal] = []
   /// Targets that a rule's `targets:` or `plain-text:` leaves out.
   var withheld: [String] = []
@@ -237,9 +243,22 @@ struct Fingerprint: Sendable {
     self.forms = forms
   }
 
-  /// Whether some content of this clip is among the other's, under any target: tools offer text under names of their own.
+  /// Whether the content of this clip is the other's: its text under any name of plain text, since tools have their own,
+  /// and where neither has text, some other form. Forms that say something of the program, such as TK_WINDOW's one byte or
+  /// a secret's marker, are the same in clips that have nothing in common.
   func isRepeated(in other: Fingerprint) -> Bool {
-    forms.values.contains { mine in mine.count > 0 && other.forms.values.contains { $0 == mine } }
+    let (mine, theirs) = (texts, other.texts)
+    guard mine.isEmpty, theirs.isEmpty else { return mine.contains { text in theirs.contains { $0 == text } } }
+    return forms.values.contains { form in
+      form.count >= Self.tellingBytes && other.forms.values.contains { $0 == form }
+    }
+  }
+
+  /// Fewer bytes of something that isn't text tell nothing. Our choice: no picture or document is as small.
+  private static let tellingBytes = 32
+
+  private var texts: [(count: Int, digest: Int)] {
+    forms.compactMap { target, form in TargetList.isPlainText(target.name) && form.count > 0 ? form : nil }
   }
 
   /// Whether the two have targets in common, and the same content in all of these.

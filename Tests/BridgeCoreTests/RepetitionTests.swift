@@ -46,6 +46,28 @@ private let secret: [UInt8] = Array("secret".utf8)
     #expect(stage.bridge.status.first?.source == Apps.tool, "the status names the tool, not the clip's source")
   }
 
+  /// Two programs that copy one after the other are two programs, whatever their toolkit offers besides; and rules about
+  /// the second are never loosened by the first's.
+  @Test(arguments: ["hunter2", "secret"]) func anotherProgramsCopy(content: String) {
+    let policy = Policies.set([
+      Policies.rule("vault", .private) {
+        $0.from = Policies.apps("Vault"); $0.actions = [.copy]
+      },
+      Policies.rule("ledger", .deny) {
+        $0.from = Policies.apps("Ledger"); $0.to = Policies.apps("Tool")
+      },
+    ])
+    var stage = Stage(policy)
+    let toolkit: (String, Stage.Reply) = ("TK_WINDOW", .bytes([46]))
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(secret)), toolkit]))
+    stage.wait(milliseconds: 300)
+    stage.copy(.init(0x50_0001, Apps.vault, [("UTF8_STRING", .bytes(Array(content.utf8))), toolkit]))
+    #expect(stage.bridge.status.first?.source == Apps.vault)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser) == nil)
+    #expect(stage.paste("UTF8_STRING", by: Apps.ledger) == nil)
+    #expect(stage.paste("UTF8_STRING", by: Apps.vault) != nil)
+  }
+
   /// What expired stays expired.
   @Test func expiredClip() {
     var stage = Stage(Policies.vaultIsPrivate)
