@@ -74,6 +74,7 @@ enum AuditSentence {
     } else {
       arguments += " --action \(record.kind == .cut ? "cut" : "copy")"
     }
+    if record.selection != "clipboard" { arguments += " --selection \(quoted(record.selection))" }
     if let target = record.targets.first { arguments += " --target \(quoted(target)) --size \(record.bytes)" }
     return arguments
   }
