@@ -106,7 +106,7 @@ struct AuditTests {
       text == "paste of text/html, 12 bytes on CLIPBOARD from Vault (/opt/Vault, pid 42) to remote refused: "
         + "rule `Vault` at /etc/Vault:3:5, 2 times; Vault; why: xpastebridge policy explain "
         + "--from 'class=Vault,instance=Vault,exe=/opt/Vault,unit=app.scope,sandbox=flatpak:Vault,host=Vault' --to 'unknown' "
-        + "--action paste --target 'text/html' --size 12")
+        + "--action paste --selection 'CLIPBOARD' --target 'text/html' --size 12")
   }
 
   @Test func onlyRefusalsUnlessAllAreWanted() {
