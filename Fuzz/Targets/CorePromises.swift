@@ -80,7 +80,8 @@ struct ScenePromises {
 
   /// A new process begins: all that was under way is over, and only a clip that was retained may still be served.
   mutating func restarted(_ policy: PolicySet, keepsClip: Bool) {
-    (judge, largestTotal) = (PlainJudge(policy), policy.limits.totalBytes)
+    // What was kept under a larger limit stays, as it does when the policy is replaced.
+    replaced(policy)
     if !keepsClip { newest = nil }
     (conversions, transfers, watched, unanswered, askers) = ([], [:], [], [:], [:])
   }
