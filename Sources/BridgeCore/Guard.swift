@@ -54,12 +54,16 @@ extension Bridge {
       && !policy.isProtected(source, on: policyName(of: selection))
   }
 
-  /// The targets of which a capture asks: of what is merely marked, text alone, and what says that it is secret.
+  /// The targets of which a capture asks: of what is merely marked, text alone, and what says that it is secret. Beside
+  /// UTF8_STRING the ISO 2022 encodings are left out: GTK takes a second and more to make them of a large text that somebody
+  /// has only marked.
   func wanted(_ listed: [Target], on selection: NamedAtom) -> [Target] {
     guard isMadeByPointer(selection) else { return listed }
     let markers = TargetList.secretMarkers
+    let hasUTF8 = listed.contains { $0 == atoms.utf8String }
     return listed.filter {
-      TargetList.isPlainText($0.name) || $0.name == markers.valued || markers.listed.contains($0.name)
+      if hasUTF8, ["TEXT", "COMPOUND_TEXT"].contains($0.name) { return false }
+      return TargetList.isPlainText($0.name) || $0.name == markers.valued || markers.listed.contains($0.name)
     }
   }
 

@@ -63,10 +63,10 @@ final class Bridge {
       _ = try waitUntil(within: 2) { try desktop.probe.ownerWindow() & ~0x1f_ffff == standInBase }
       return
     }
-    let answer = try command("sync")
-    guard answer.status == 0 else {
+    // One `sync` waits 2 s; a source may take longer to hand over what is large.
+    guard try waitUntil(within: 10, { try command("sync").status == 0 }) else {
       throw HarnessError(
-        "xpastebridge sync", expected: "status 0", found: "\(answer.status): \(desktop.log("xpastebridge"))",
+        "xpastebridge sync", expected: "status 0 within 10 s", found: desktop.log("xpastebridge"),
         alive: desktop.alive())
     }
   }
