@@ -22,7 +22,7 @@ enum TextTrial {
     case UInt8(ascii: "a"): try readApp(text)
     case UInt8(ascii: "d"): try readDisplay(text)
     case UInt8(ascii: "x"): for number in [0, 4, 17] { _ = AuthorityFile.hasEntry(forDisplay: number, in: rest) }
-    case UInt8(ascii: "p"): readProcess(text)
+    case UInt8(ascii: "p"): try readProcess(text)
     case UInt8(ascii: "k"): rest.withUnsafeBytes { bytes in _ = try? SocketDiagnosis.read(bytes) { _ in } }
     default: try readJSON(text)
     }
@@ -101,10 +101,16 @@ enum TextTrial {
     try Finding.unless(short.utf8.count <= 16 + 3, "a label of \(short.utf8.count) bytes")
   }
 
-  private static func readProcess(_ text: String) {
-    _ = (ProcessFile.startTime(inStat: text), ProcessFile.fields(afterNameInStat: text))
+  private static func readProcess(_ text: String) throws(Finding) {
+    // Field 22 by the letter: the twentieth word behind the last parenthesis.
+    let behind = Array(text.utf8).split(separator: UInt8(ascii: ")"), omittingEmptySubsequences: false).dropFirst().last
+    let words = behind.map { $0.split { $0 == 0x20 || $0 == 0x0a } } ?? []
+    let wanted = words.count > 19 ? UInt64(String(decoding: words[19], as: UTF8.self)) : nil
+    try Finding.unless(ProcessFile.startTime(inStat: text) == wanted, "another field is taken for the start time")
     let path = Cgroup.path(in: text)
-    _ = (Cgroup.innermostUnit(of: path), Cgroup.innermostUnit(of: text))
+    for unit in [Cgroup.innermostUnit(of: path), Cgroup.innermostUnit(of: text)] {
+      try Finding.unless(!(unit ?? "").utf8.contains(UInt8(ascii: "/")), "a unit with a slash: \(unit ?? "")")
+    }
     _ = (Sandbox.name(cgroupPath: text, flatpak: nil), Sandbox.name(cgroupPath: path, flatpak: text))
   }
 

@@ -116,7 +116,7 @@ struct CommandLineTests {
   nonisolated static let displays: [(String, String)] = [
     (":4", ":4"), (":4.0", ":4"), ("unix:4.1", ":4"), ("unix/:4", ":4"), ("localhost:10.0", "localhost:10"),
     (":04", ":4"), ("unix/foo:04.1", ":4"), ("10.0.0.1:0", "10.0.0.1:0"), ("/tmp/x/:0", "%2Ftmp%2Fx%2F:0"),
-    ("..", "%2E.."), ("", "%2E"),
+    ("..", "%2E.."), ("", "%2E"), ("/\u{30c}x", "%2F\u{30c}x"),
   ]
 
   @Test(arguments: displays) func namesDisplays(_ row: (display: String, key: String)) {

@@ -272,6 +272,8 @@ struct ProcessFactsTests {
     #expect(Cgroup.innermostUnit(of: Cgroup.path(in: text)) == "app-org.gnome.Maps-1234.scope")
     #expect(Cgroup.innermostUnit(of: Cgroup.path(in: "0::/system.slice/x.service/sub\n")) == "x.service")
     #expect(Cgroup.path(in: "3:cpu:/a\n1:name=systemd:/b.scope\n0::/\n") == "/b.scope")
+    // Marks that make one character with the slash before them.
+    #expect(Cgroup.innermostUnit(of: "/a.service/\u{30c}b") == "a.service")
     #expect(Cgroup.innermostUnit(of: "/") == nil)
     #expect(Cgroup.innermostUnit(of: Cgroup.path(in: "")) == nil)
   }
@@ -288,6 +290,9 @@ struct ProcessFactsTests {
   @Test func statFields() {
     let stat = "42 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 0 0\n"
     #expect(ProcessFile.startTime(inStat: stat) == 987_654)
+    // U+0600 makes one character with the parenthesis behind it.
+    let joined = stat.replacingOccurrences(of: ") ", with: ") x\u{600}) ")
+    #expect(ProcessFile.startTime(inStat: joined) == 987_654)
     #expect(ProcessFile.startTime(inStat: "") == nil)
   }
 

@@ -39,7 +39,8 @@ struct ControlAddress: Hashable {
   static func key(of display: String) -> String {
     let name = DisplayName(display).map(\.description) ?? display
     // What is no display's name, as one that was given by mistake, must not become a path either.
-    let escaped = name.map { $0 == "/" ? "%2F" : $0 == "%" ? "%25" : String($0) }.joined()
+    // By scalars: a slash with an accent on it is one character, and to the kernel still a slash.
+    let escaped = name.unicodeScalars.map { $0 == "/" ? "%2F" : $0 == "%" ? "%25" : String($0) }.joined()
     return escaped == "." || escaped == ".." || escaped.isEmpty ? "%2E" + escaped : escaped
   }
 }

@@ -95,10 +95,11 @@ nonisolated enum ProcessFile {
   }
 
   /// The fields of `/proc/PID/stat` behind the name, from the state (field 3) on. The name may hold spaces and
-  /// parentheses, so the last one counts.
+  /// parentheses, so the last one counts; and characters that make one with the parenthesis behind them, so bytes count.
   static func fields(afterNameInStat stat: String) -> [Substring] {
-    guard let end = stat.lastIndex(of: ")") else { return [] }
-    return stat[stat.index(after: end)...].split(whereSeparator: { $0 == " " || $0 == "\n" })
+    guard let end = stat.utf8.lastIndex(of: UInt8(ascii: ")")) else { return [] }
+    let rest = stat.utf8[stat.utf8.index(after: end)...]
+    return rest.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.map { Substring($0) }
   }
 
   /// Field 22.
@@ -128,13 +129,14 @@ nonisolated enum ProcessFile {
   }
 }
 
-/// Control groups as systemd lays them out.
+/// Control groups as systemd lays them out. A program may name groups below its own as it likes, also with marks that
+/// make one character with the slash before them; so paths are taken apart by bytes.
 nonisolated enum Cgroup {
   private static let unitSuffixes = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"]
 
   /// The path in `/proc/PID/cgroup`: of the unified hierarchy, else of systemd's own.
   static func path(in text: String) -> String {
-    let lines = text.split(separator: "\n")
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
     let line = lines.first { $0.hasPrefix("0::") && $0 != "0::/" } ?? lines.first { $0.contains(":name=systemd:") }
     guard let fields = line?.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false), fields.count == 3
     else { return "" }
@@ -143,7 +145,12 @@ nonisolated enum Cgroup {
 
   /// The last part of the path that names a unit.
   static func innermostUnit(of path: String) -> String? {
-    path.split(separator: "/").last { part in unitSuffixes.contains { part.hasSuffix($0) } }.map { String($0) }
+    parts(of: path).last { part in unitSuffixes.contains { part.hasSuffix($0) } }.map { String($0) }
+  }
+
+  /// The names between the slashes.
+  static func parts(of path: String) -> [Substring] {
+    path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
   }
 }
 
@@ -153,7 +160,7 @@ nonisolated enum Sandbox {
   /// by snapd's scope or service.
   static func name(cgroupPath path: String, flatpak: String?) -> String? {
     if let flatpak, let id = applicationName(inFlatpak: flatpak) { return "flatpak:" + id }
-    for part in path.split(separator: "/").reversed() {
+    for part in Cgroup.parts(of: path).reversed() {
       if part.hasPrefix("app-flatpak-"), part.hasSuffix(".scope") {
         // app-flatpak-ID-PID.scope
         let id = part.dropFirst("app-flatpak-".count).dropLast(".scope".count)
