@@ -171,13 +171,13 @@ public struct Bridge: Sendable {
       switch phases[selection]! {
       case .held(let holding):
         guard let clip = holding.clip else { continue }
-        let (kept, records) = judgeAnew(clip, on: selection)
+        let (kept, records) = judgeAnew(clip, clip.entries.map(\.representation), on: selection)
         phases[selection] = .held(Holding(time: holding.time, clip: kept))
         effects += records + [.reassert(selection: selection, time: holding.time)]
       case .overtaken(let claim):
         // It may be claimed again if its owner only ended.
         guard let clip = claim.holding.clip else { continue }
-        let (kept, records) = judgeAnew(clip, on: selection)
+        let (kept, records) = judgeAnew(clip, clip.entries.map(\.representation), on: selection)
         let holding = Holding(time: claim.holding.time, clip: kept)
         phases[selection] = .overtaken(
           Claim(holding, expecting: claim.owner, saves: claim.saves, records: kept == nil ? [] : claim.records))
@@ -190,9 +190,11 @@ public struct Bridge: Sendable {
     return effects + retentions()
   }
 
-  /// What the policy in force leaves of `clip`, and the records of what it takes away.
-  private func judgeAnew(_ clip: Clip, on selection: NamedAtom) -> (kept: Clip?, records: [Effect]) {
-    let judged = judge(clip, clip.entries.map(\.representation), on: selection)
+  /// What the policy in force leaves of `clip`, which has these forms, and the records of what it takes away.
+  func judgeAnew(
+    _ clip: Clip, _ forms: [Representation], on selection: NamedAtom
+  ) -> (kept: Clip?, records: [Effect]) {
+    let judged = judge(clip, forms, on: selection)
     let records = judged.refusals.map { refusal in
       Effect.audit(
         record(
@@ -256,15 +258,19 @@ public struct Bridge: Sendable {
   }
 
   private mutating func expire(_ holding: Holding, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
-    guard let clip = holding.clip, let first = clip.entries.first else { return [] }
+    guard let clip = holding.clip, !clip.entries.isEmpty else { return [] }
     noteEnd(of: clip, on: selection, at: now)
     phases[selection] = .held(Holding(time: holding.time, clip: nil))
     usedUp[selection] = nil
     recorded[selection] = [:]
-    let record = record(
-      .expire, on: selection, source: clip.source, decision: first.decision, outcome: .dropped,
+    return [.audit(expiryRecord(of: clip, on: selection)), .reassert(selection: selection, time: holding.time)]
+  }
+
+  /// The record of a clip whose time is over; it has entries.
+  func expiryRecord(of clip: Clip, on selection: NamedAtom) -> AuditRecord {
+    record(
+      .expire, on: selection, source: clip.source, decision: clip.entries[0].decision, outcome: .dropped,
       targets: clip.entries.map(\.representation.target.name), bytes: clip.byteCount)
-    return [.audit(record), .reassert(selection: selection, time: holding.time)]
   }
 
   // MARK: what others ask

@@ -345,13 +345,18 @@ extension Bridge {
   /// Nothing usable came: the selection stays with its owner.
   mutating func leave(_ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?) -> [Effect] {
     phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: false)
+    return [.audit(leftRecord(of: capture, on: selection, limit: limit))] + refuseSaves(capture.saves)
+  }
+
+  /// The record of a capture that gave nothing to be judged.
+  func leftRecord(of capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?) -> AuditRecord {
     var record = AuditRecord(
       kind: capture.kind, selection: policyName(of: selection), source: capture.source,
       targets: capture.failed.map(\.target.name), verdict: .allow, reason: .builtInDefault, outcome: .left,
       limit: limit ?? capture.failed.compactMap(\.limit).first)
     record.isAlwaysWritten = record.limit != nil
     record.notifies = record.limit != nil
-    return [.audit(record)] + refuseSaves(capture.saves)
+    return record
   }
 
   /// The clip is over MAX, or all together are: nothing is cut. It stays with its owner if allowed, and is refused if restricted

@@ -126,13 +126,7 @@ extension Bridge {
         return .audit(record)
       }
     }
-    var record = AuditRecord(
-      kind: capture.kind, selection: policyName(of: selection), source: capture.source,
-      targets: capture.failed.map(\.target.name), verdict: .allow, reason: .builtInDefault, outcome: .left,
-      limit: limit ?? capture.failed.compactMap(\.limit).first)
-    record.isAlwaysWritten = record.limit != nil
-    record.notifies = record.limit != nil
-    return [.audit(record)]
+    return [.audit(leftRecord(of: capture, on: selection, limit: limit))]
   }
 
   /// What was read has had its time; the owner still has it.

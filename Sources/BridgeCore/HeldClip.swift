@@ -52,25 +52,14 @@ extension Bridge {
     let clip = Clip(
       number: clipCount, source: held.source, kind: held.kind, copiedAt: held.copiedAt,
       isSensitive: Clip.isMarkedSecret(held.representations), listsSaveTargets: held.listsSaveTargets, entries: [])
-    let judged = judge(clip, held.representations, on: selection)
-    var effects: [Effect] = judged.refusals.map { refusal in
-      .audit(
-        record(
-          clip.kind, on: selection, source: clip.source, decision: refusal.decision, outcome: .dropped,
-          targets: refusal.targets, bytes: refusal.bytes))
-    }
+    let (kept, records) = judgeAnew(clip, held.representations, on: selection)
     // What is secret was never given away; if it comes back nevertheless, it isn't ours.
-    guard let first = judged.clip.entries.first, !clip.isSensitive else { return effects + retentions() }
-    if let expiry = judged.clip.expiry, expiry <= now {
-      effects.append(
-        .audit(
-          record(
-            .expire, on: selection, source: clip.source, decision: first.decision, outcome: .dropped,
-            targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount)))
-      return effects + retentions()
+    guard let kept, !clip.isSensitive else { return records + retentions() }
+    if let expiry = kept.expiry, expiry <= now {
+      return records + [.audit(expiryRecord(of: kept, on: selection))] + retentions()
     }
-    let holding = Holding(time: held.time, clip: judged.clip)
-    return effects + claim(Claim(holding, expecting: .none, isRestored: true), on: selection) + retentions()
+    let holding = Holding(time: held.time, clip: kept)
+    return records + claim(Claim(holding, expecting: .none, isRestored: true), on: selection) + retentions()
   }
 
   /// Says of each selection what it is held with, where that has changed: one place for all the ways in which a clip

@@ -1,28 +1,5 @@
 import Selection
 
-/// One request that has no answer yet, as the protocol has it.
-public struct WaitingRequest: Hashable, Sendable {
-  /// Who asked.
-  public var requestor: Window
-  /// Of which selection.
-  public var selection: Atom
-  /// For what.
-  public var target: Atom
-  /// Where the answer goes.
-  public var property: Atom
-  /// The request's time.
-  public var time: ServerTime
-
-  /// Describes a request.
-  public init(requestor: Window, selection: Atom, target: Atom, property: Atom, time: ServerTime) {
-    self.requestor = requestor
-    self.selection = selection
-    self.target = target
-    self.property = property
-    self.time = time
-  }
-}
-
 /// The byte form of the ledger of requests: a head, and slots of which each is free or holds one request. It is written
 /// in place while the daemon runs, so nothing in it depends on anything else in it.
 public struct RequestLedger: Hashable, Sendable {
@@ -31,7 +8,7 @@ public struct RequestLedger: Hashable, Sendable {
   /// The boot in which they were made.
   public var boot: [UInt8]
   /// Requests that weren't answered.
-  public var waiting: [WaitingRequest]
+  public var waiting: [RequestFields]
   /// Incremental transfers that were going out.
   public var transfers: Int
   /// Requests for which there was no room.
@@ -68,13 +45,13 @@ public struct RequestLedger: Hashable, Sendable {
     guard bytes.count >= magic.count else { throw .tooShort }
     for index in 0..<magic.count where bytes[index] != magic[index] { throw .foreign }
     guard bytes.count == byteCount else { throw .lengths }
-    var waiting: [WaitingRequest] = []
+    var waiting: [RequestFields] = []
     for slot in 0..<slotCount {
       let start = slotsOffset + slot * slotBytes
       // A word that was only half written may have any value: everything but 1 is free.
       guard word(bytes, start) == 1 else { continue }
       waiting.append(
-        WaitingRequest(
+        RequestFields(
           requestor: Window(word(bytes, start + 4)), selection: Atom(word(bytes, start + 8)),
           target: Atom(word(bytes, start + 12)), property: Atom(word(bytes, start + 16)),
           time: ServerTime(word(bytes, start + 20))))

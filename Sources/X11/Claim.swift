@@ -42,32 +42,26 @@ extension Display {
   /// Takes a selection of ours again with the time it is held since: everybody who listens sees a change of owner. The
   /// server ignores it when somebody else has claimed the selection with a later time.
   public func reassert(_ selection: Atom, time: ServerTime) {
-    xcb.grabServer()
-    if selectionOwner(selection) == ownerWindow {
-      xcb.setSelectionOwner(ownerWindow.id, selection: selection.id, time: time.milliseconds)
-      awaitClaim(of: selection, at: time)
-    }
-    xcb.ungrabServer()
-    xcb.flush()
+    set(selection, to: ownerWindow, time: time) { $0 == ownerWindow }
   }
 
   /// Takes a selection that another client has claimed for a window of ours, as X11 lets it: requests would reach that
   /// client, although the server names our window as owner. `time` is that claim's.
   public func retake(_ selection: Atom, time: ServerTime) {
-    xcb.grabServer()
-    if isOurs(selectionOwner(selection)) {
-      xcb.setSelectionOwner(ownerWindow.id, selection: selection.id, time: time.milliseconds)
-      awaitClaim(of: selection, at: time)
-    }
-    xcb.ungrabServer()
-    xcb.flush()
+    set(selection, to: ownerWindow, time: time, ifOwner: isOurs)
   }
 
   /// Lets go of a selection held since `time`, unless somebody has it by now.
   public func giveUp(_ selection: Atom, time: ServerTime) {
+    set(selection, to: .none, time: time) { $0 == ownerWindow }
+  }
+
+  /// Sets the owner where the present one is as `isRight` wants it; nobody can change it in between.
+  private func set(_ selection: Atom, to window: Window, time: ServerTime, ifOwner isRight: (Window) -> Bool) {
     xcb.grabServer()
-    if selectionOwner(selection) == ownerWindow {
-      xcb.setSelectionOwner(Window.none.id, selection: selection.id, time: time.milliseconds)
+    if isRight(selectionOwner(selection)) {
+      xcb.setSelectionOwner(window.id, selection: selection.id, time: time.milliseconds)
+      if window != .none { awaitClaim(of: selection, at: time) }
     }
     xcb.ungrabServer()
     xcb.flush()

@@ -85,7 +85,9 @@ final class EffectRunner {
   func start() throws(RunnerError) {
     display.selectOwnerChanges(of: watched.map(\.atom))
     hasPriority = display.raisePriority()
-    for screen in display.roots.indices { managerSelections.append(try acquire(screen: screen)) }
+    for screen in display.roots.indices {
+      managerSelections.append(try acquire(screen: screen, replaces: options.replaces))
+    }
     if options.isClipboardManager { acquireClipboardManager() }
     watchCutBuffers()
     if let continuity = options.continuity { answerWaiting(of: continuity) }
@@ -133,10 +135,13 @@ final class EffectRunner {
     display.close()
   }
 
-  private func acquire(screen: Int) throws(RunnerError) -> ManagerSelection {
+  private func acquire(
+    screen: Int, replaces: Bool, withinMilliseconds milliseconds: Int = ManagerSelection.predecessorMilliseconds
+  ) throws(RunnerError) -> ManagerSelection {
     let name = display.atoms.intern("_XPASTEBRIDGE_S\(screen)")
     do throws(ManagerSelectionError) {
-      return try display.acquire(name, on: display.roots[screen], replacing: options.replaces)
+      return try display.acquire(
+        name, on: display.roots[screen], replacing: replaces, withinMilliseconds: milliseconds)
     } catch {
       switch error {
       case .owned(let window):
@@ -145,28 +150,20 @@ final class EffectRunner {
           throw .alreadyRunning(display: display.name, screen: screen, owner: owner)
         }
         options.say("screen \(screen) was marked as guarded by a program that guards nothing; taken over", .warning)
-        return try regain(name, screen: screen)
+        return try acquire(screen: screen, replaces: true, withinMilliseconds: 0)
       case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
       }
-    }
-  }
-
-  private func regain(_ name: NamedAtom, screen: Int) throws(RunnerError) -> ManagerSelection {
-    do throws(ManagerSelectionError) {
-      return try display.acquire(name, on: display.roots[screen], replacing: true, withinMilliseconds: 0)
-    } catch {
-      throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
     }
   }
 
   /// Another instance takes over when it was told to `--replace`. Anybody can take the selection that stands for the
   /// role, though, and nobody else's claim may end the guard.
   private func managerSelectionLost(at index: Int) {
-    let lost = managerSelections[index].selection
-    guard !resolver.resolve(display.selectionOwner(lost.atom)).isInstanceOfOurs else { return ending = .replaced }
+    let thief = resolver.resolve(display.selectionOwner(managerSelections[index].selection.atom))
+    guard !thief.isInstanceOfOurs else { return ending = .replaced }
     let outcome: String
     do throws(RunnerError) {
-      managerSelections[index] = try regain(lost, screen: index)
+      managerSelections[index] = try acquire(screen: index, replaces: true, withinMilliseconds: 0)
       outcome = "taken back"
     } catch {
       outcome = "\(error)"

@@ -330,15 +330,8 @@ extension Subject {
   /// Whether this is a process of this very program, by the name of its executable: an update or another place to
   /// install it to makes no difference.
   var isInstanceOfOurs: Bool {
-    guard let mine = Posix.readlink("/proc/self/exe"), let theirs = executable?.value else { return false }
-    return Self.programName(mine) == Self.programName(theirs)
-  }
-
-  private static func programName(_ path: String) -> Substring? {
-    // The kernel adds this to the path of an executable that an update has replaced.
-    let suffix = " (deleted)"
-    let name = path.split(separator: "/").last
-    return name.map { $0.hasSuffix(suffix) ? $0.dropLast(suffix.count) : $0 }
+    guard let mine = ProcessRecord(getpid())?.executable, let theirs = executable else { return false }
+    return mine.value.split(separator: "/").last == theirs.value.split(separator: "/").last
   }
 }
 

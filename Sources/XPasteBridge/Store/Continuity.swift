@@ -71,10 +71,7 @@ final class Continuity {
     }
     if contents.unkept > 0 { say("requests \(before) that were not kept: \(contents.unkept)", .warning) }
     if !contents.waiting.isEmpty { say("requests \(before) that are refused now: \(contents.waiting.count)", .notice) }
-    return contents.waiting.map {
-      RequestFields(
-        requestor: $0.requestor, selection: $0.selection, target: $0.target, property: $0.property, time: $0.time)
-    }
+    return contents.waiting
   }
 
   /// Maps the ledger of the run before, whatever is in it: its memory serves again.
