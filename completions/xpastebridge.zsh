@@ -72,7 +72,7 @@ _xpastebridge() {
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
         '--json[print JSON]' \
-        '*:ACTION [WINDOW]:(copy cut paste)' \
+        '*:ACTION:(copy cut paste)' \
         '--help[explain this command]'
       ;;
     'policy check')

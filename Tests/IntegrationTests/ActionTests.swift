@@ -30,6 +30,7 @@ extension IntegrationTests {
         #expect(try allowed(free, scene) == ["COPY", "PASTE"] && !free.reaches(.x, "ctrl") && free.reaches(.c, "ctrl"))
         let late = try Keys.window("Late", on: scene.desktop)
         try scene.bridge.replacePolicy(Bridge.allowAll)
+        try free.tell("listen")
         #expect(try free.reaches(.x, "ctrl"))
         #expect(try allowed(late, scene) == ["COPY", "CUT", "PASTE"])
         // A program gets the number of one that has just gone.
