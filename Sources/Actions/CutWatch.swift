@@ -6,9 +6,9 @@ import Selection
 /// It is asked about keys only while a policy decides cuts otherwise than copies. Of all keys pressed it keeps one at
 /// most: the last combination that copies or cuts in some set of keys, never any other, and nothing that was typed.
 public struct CutWatch: Sendable {
-  /// How long after its key a program claims the selection. Our choice: four times the slowest that was measured (GIMP,
-  /// 127 ms).
-  static let milliseconds = 500
+  /// How long after its key a program claims the selection. Our choice: eight times the slowest that was measured (GIMP,
+  /// 127 ms), since a busy machine is slower still; from a menu nobody copies again so soon.
+  static let milliseconds = 1_000
 
   private struct Press: Sendable {
     var grab: KeyGrab
@@ -21,8 +21,10 @@ public struct CutWatch: Sendable {
   private let interesting: Set<KeyGrab>
   private var last: Press?
 
-  /// Looks out for the keys of all sets, those of the policy among them.
-  public init(policy: PolicySet, keyboard: Keyboard, group: Int) {
+  /// Looks out for the keys of all sets, those of the policy among them. What `previous` knows of the last key stays
+  /// known: the server tells of a keyboard as new whenever another device is typed on, in the same moment as of its keys.
+  public init(policy: PolicySet, keyboard: Keyboard, group: Int, after previous: CutWatch? = nil) {
+    last = previous?.last
     self.keyboard = keyboard
     self.group = group
     let named = KeySetName.allCases.map { KeySet(named: $0) }

@@ -167,8 +167,8 @@ import Testing
     let ordinary = KeySet(named: .ordinary)
     #expect(!watch.wasCut(with: ordinary, at: time(0)))
     watch.pressed(cut, focus: window, at: time(0))
-    #expect(watch.wasCut(with: ordinary, at: time(499)) && watch.recentFocus(at: time(499)) == window)
-    #expect(!watch.wasCut(with: ordinary, at: time(500)) && watch.recentFocus(at: time(500)) == nil)
+    #expect(watch.wasCut(with: ordinary, at: time(999)) && watch.recentFocus(at: time(999)) == window)
+    #expect(!watch.wasCut(with: ordinary, at: time(1_000)) && watch.recentFocus(at: time(1_000)) == nil)
     #expect(!watch.wasCut(with: KeySet(named: .terminal), at: time(10)), "not in a terminal")
   }
 
@@ -177,6 +177,14 @@ import Testing
     watch.pressed(cut, focus: window, at: time(0))
     watch.pressed(copy, focus: window, at: time(100))
     #expect(!watch.wasCut(with: KeySet(named: .ordinary), at: time(110)))
+  }
+
+  /// The first key on another device comes together with the news of that keyboard.
+  @Test func aNewKeyboardForgetsNothing() {
+    var watch = watch()
+    watch.pressed(cut, focus: window, at: time(0))
+    let next = CutWatch(policy: .allowEverything, keyboard: Keyboards.make("us", "ru"), group: 0, after: watch)
+    #expect(next.wasCut(with: KeySet(named: .ordinary), at: time(10)))
   }
 
   /// What is typed is never kept.

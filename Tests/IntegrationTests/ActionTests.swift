@@ -221,7 +221,7 @@ extension IntegrationTests {
     func byKey() throws {
       try Scene.run(policy: Self.policy) { scene in
         let cut = try claim(scene, .x, "ctrl", text: "cut")
-        #expect(cut.action == "cut" && cut.outcome == "emptied" && cut.rule == "text stays")
+        #expect(cut.action == "cut" && cut.outcome == "emptied" && cut.rule == "text stays", "\(cut)")
         #expect(try scene.paster.text() == nil)
         let copy = try claim(scene, .c, "ctrl", text: "copied")
         #expect(copy.action == "copy" && copy.outcome == "kept")

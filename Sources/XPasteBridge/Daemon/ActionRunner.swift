@@ -244,13 +244,16 @@ final class ActionRunner {
       cuts = nil
       return carryOut(actions.setKeyboard(nil, group: 0))
     }
-    (keyboard, group, modifiers) = read
+    // Later on events tell the modifiers, each in its place between the keys; what the server says now is ahead of them.
+    if keyboard == nil { modifiers = read.modifiers }
+    (keyboard, group) = (read.keyboard, read.group)
     carryOut(actions.setKeyboard(read.keyboard, group: read.group))
     renewCuts()
   }
 
   private func renewCuts() {
-    cuts = followsCuts ? keyboard.map { CutWatch(policy: actions.policy, keyboard: $0, group: group) } : nil
+    cuts =
+      followsCuts ? keyboard.map { CutWatch(policy: actions.policy, keyboard: $0, group: group, after: cuts) } : nil
   }
 
   private func noteHeldBack(_ grab: KeyGrab, on window: Window) {
