@@ -160,13 +160,14 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
   /// Holds keys back on a window: pressed while the window or one inside it has the keyboard, they come to us and to
   /// nobody else. Nothing stands still for it. Returns those that another client has.
   public func grab(_ grabs: [KeyGrab], on window: Window) -> [KeyGrab] {
-    let outcomes = xcb.outcomes(of: grabs.map { xcb.grabKey($0.key, modifiers: UInt16($0.modifiers), on: window.id) })
+    let outcomes = xcb.outcomes(
+      of: grabs.map { xcb.grabKeyRunning($0.key, modifiers: UInt16($0.modifiers), on: window.id) })
     return zip(grabs, outcomes).compactMap { grab, error in error?.code == XError.badAccess ? grab : nil }
   }
 
   /// Lets keys go again.
   public func ungrab(_ grabs: [KeyGrab], on window: Window) {
-    _ = xcb.outcomes(of: grabs.map { xcb.ungrabKey($0.key, modifiers: UInt16($0.modifiers), on: window.id) })
+    _ = xcb.outcomes(of: grabs.map { xcb.ungrabKeyChecked($0.key, modifiers: UInt16($0.modifiers), on: window.id) })
   }
 
   /// Ends the grab that a held-back key began, so that the keys behind it, pressed before it is let go, go where they

@@ -114,13 +114,13 @@ extension XcbConnection {
   }
 
   /// GrabKey of one key with one set of modifiers, checked; neither keyboard nor pointer stands still.
-  func grabKey(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
+  func grabKeyRunning(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
     let runs = UInt8(XCB_GRAB_MODE_ASYNC.rawValue)
     return Serial(number: xcb_grab_key_checked(raw, 0, window, modifiers, key, runs, runs).sequence)
   }
 
   /// UngrabKey, checked.
-  func ungrabKey(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
+  func ungrabKeyChecked(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
     Serial(number: xcb_ungrab_key_checked(raw, key, window, modifiers).sequence)
   }
 

@@ -294,5 +294,25 @@ extension IntegrationTests {
         #expect(try scene.paster.text() == "secret")
       }
     }
+
+    /// A locker asks for PRIMARY without a click that would be noticed: `primary: own` has it in our hands before.
+    @Test("B233: and PRIMARY, where the policy owns it: None")
+    func lockerAsksPrimary() throws {
+      let policy = """
+        version: 1
+        primary: own
+        rules: [{name: nothing is pasted over the lock, to: {class: Locker}, decision: deny}]
+        default: allow
+        """
+      try Scene.run(policy: policy) { scene in
+        let marker = try scene.desktop.owner("selection PRIMARY", "target UTF8_STRING text:secret")
+        try marker.claim()
+        #expect(try waitUntil(within: 10) { try marker.status(of: "PRIMARY").number("losses") == 1 })
+        try scene.bridge.sync()
+        let locker = try scene.desktop.requestor("class locker Locker")
+        #expect(try locker.paste("UTF8_STRING", "selection=PRIMARY") == nil)
+        #expect(try scene.paster.text("UTF8_STRING", "selection=PRIMARY") == "secret")
+      }
+    }
   }
 }
