@@ -24,12 +24,14 @@ let package = Package(
     .target(name: "Selection", dependencies: ["GuardedMemory"], swiftSettings: pure),
     .target(name: "ClipStore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "BridgeCore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
+    .target(name: "Actions", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "PolicyFile", dependencies: ["CYaml", "Policy"], swiftSettings: strict),
-    .target(name: "X11", dependencies: ["CX11", "GuardedMemory", "Selection"], swiftSettings: shell),
+    .target(name: "X11", dependencies: ["Actions", "CX11", "GuardedMemory", "Selection"], swiftSettings: shell),
     .executableTarget(
       name: "XPasteBridge",
       dependencies: [
-        "BridgeCore", "ClipStore", "GuardedMemory", "Policy", "PolicyFile", "Selection", "X11", "CX11", "CSystemd",
+        "Actions", "BridgeCore", "ClipStore", "GuardedMemory", "Policy", "PolicyFile", "Selection", "X11", "CX11",
+        "CSystemd",
       ],
       swiftSettings: shell,
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
@@ -45,7 +47,9 @@ let package = Package(
     .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(
       name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
-    .testTarget(name: "X11Tests", dependencies: ["X11", "Selection", "XPasteBridge"], swiftSettings: shell),
+    .testTarget(name: "ActionsTests", dependencies: ["Actions", "Policy", "Selection"], swiftSettings: strict),
+    .testTarget(
+      name: "X11Tests", dependencies: ["Actions", "X11", "Selection", "XPasteBridge"], swiftSettings: shell),
     .testTarget(
       name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "ClipStore", "Policy", "Selection", "X11"],
       swiftSettings: shell),

@@ -79,9 +79,10 @@ class Daemon(Holder):
     name = "XPasteBridge"
     manages = True
 
-    def __init__(self, stage, binary):
+    def __init__(self, stage, binary, rules=None):
         super().__init__(stage)
         self.binary = binary
+        self.rules = rules or "version: 1\ndefault: allow\n"
         self.ready_after = 0
 
     def start(self):
@@ -89,7 +90,7 @@ class Daemon(Holder):
         folder, display = self.stage.folder, self.stage.display
         policy, notify = folder + "/policy.yaml", folder + "/notify"
         with open(policy, "w") as file:
-            file.write("version: 1\ndefault: allow\n")
+            file.write(self.rules)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
             ready.bind(notify)
             ready.settimeout(10)

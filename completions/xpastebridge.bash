@@ -5,7 +5,7 @@ _xpastebridge() {
   local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]} name
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "run status sync clients policy audit help --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "run status sync clients can policy audit help --help --version" -- "$current"))
     return
   fi
   name=$first
@@ -29,6 +29,8 @@ _xpastebridge() {
     "sync:--timeout" | "sync:-t") return ;;
     "clients:--display" | "clients:-d") return ;;
     "clients:--timeout" | "clients:-t") return ;;
+    "can:--display" | "can:-d") return ;;
+    "can:--timeout" | "can:-t") return ;;
     "policy check:--user" | "policy check:-u") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy show:--display" | "policy show:-d") return ;;
     "policy show:--timeout" | "policy show:-t") return ;;
@@ -54,6 +56,10 @@ _xpastebridge() {
       ;;
     "clients")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      ;;
+    "can")
+      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      [[ $current == -* ]] || COMPREPLY=($(compgen -W "copy cut paste" -- "$current"))
       ;;
     "policy check")
       COMPREPLY=($(compgen -W "--user --json --help" -- "$current"))

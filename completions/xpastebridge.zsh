@@ -9,6 +9,7 @@ _xpastebridge() {
       'status:show how the daemon, its policy and the selections stand'
       'sync:wait until the daemon has dealt with all that happened so far'
       'clients:list the X clients and what is known of each'
+      'can:say whether an app may copy, cut or paste at all'
       'policy:policy commands'
       'audit:print audit records from the journal or a file'
       'help:explain a command'
@@ -64,6 +65,14 @@ _xpastebridge() {
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
         '--json[print JSON]' \
+        '--help[explain this command]'
+      ;;
+    'can')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--json[print JSON]' \
+        '*:ACTION:(copy cut paste)' \
         '--help[explain this command]'
       ;;
     'policy check')

@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import Policy
 import Selection
 
 @testable import XPasteBridge
@@ -50,6 +51,10 @@ final class ServedControl: ControlledDaemon {
   func statusReport() -> JSON { counted() }
   func clientsReport() -> JSON { counted() }
   func policyReport() -> JSON { counted() }
+  func canPerform(_ action: Policy.Action, in window: Window?) -> Bool? {
+    calls += 1
+    return window.map { $0.id & 1 == 0 }
+  }
   func synchronize() { calls += 1 }
 
   private func counted() -> JSON {
@@ -118,7 +123,7 @@ struct BusTrial {
     message.serial = UInt32(input.byte())
     let wrong = input.byte()
     message.member = input.one([
-      "Status", "Clients", "PolicyShow", "Sync", "Get", "GetAll", "Set", "Introspect", "Ping",
+      "Status", "Clients", "PolicyShow", "Sync", "Get", "GetAll", "Set", "Introspect", "Ping", "CanPerformAction",
     ])
     if wrong == 0 { return (message, 0) }
     if wrong & 1 != 0 { message.type = input.byte() % 6 }
@@ -145,7 +150,12 @@ struct BusTrial {
   ]
 
   private mutating func fillBody(_ message: inout BusMessageBytes) {
-    switch input.below(6) {
+    switch input.below(7) {
+    case 6:
+      message.signature = "su"
+      message.body = BusMessageBytes.string(input.one(["copy", "cut", "paste", "drag", ""]))
+      while message.body.count % 4 != 0 { message.body.append(0) }
+      message.body += input.take(4)
     case 0:
       message.signature = "ss"
       message.body = BusMessageBytes.string(input.one(["org.xpastebridge.Bridge1", "", "x"]))
@@ -248,7 +258,7 @@ struct BusTrial {
       ("anonymous", [0] + Array("\0AUTH ANONYMOUS\r\nBEGIN\r\n".utf8)), ("call", [1] + BusMessageBytes().bytes),
       ("big-endian", [1, UInt8(ascii: "B")] + BusMessageBytes().bytes.dropFirst()),
     ]
-    for member in 0..<9 { seeds.append(("member-\(member)", [2, 0, 1, 0, UInt8(member), 2, 0, UInt8(member)])) }
+    for member in 0..<10 { seeds.append(("member-\(member)", [2, 0, 1, 0, UInt8(member), 2, 0, UInt8(member)])) }
     // Get of a property, and each part wrong alone.
     seeds.append(("property", [2, 0, 1, 8 | 32, 4, 3, 0, 0, 0]))
     for bit in 0..<8 { seeds.append(("wrong-\(bit)", [3, 1, 1, 1 << UInt8(bit), 3, 2, 2, 0, 5, 1, 2])) }

@@ -30,6 +30,8 @@ public struct AuditRecord: Hashable, Sendable {
     case replaced
     /// Answered with None, or with metadata only.
     case refused
+    /// The key that would have begun it didn't reach the program.
+    case refusedByKey = "refused-by-key"
     /// The copy was denied: the selection is held empty.
     case emptied
     /// The selection stays with its owner.

@@ -45,6 +45,8 @@ public struct Bridge: Sendable {
   /// Under `one-shot`: who has the one paste, and until when they may finish it; `nil` while its transfer is under way.
   var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime?)] = [:]
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
+  /// Selections whose owner is known to have cut.
+  var cuts: Set<NamedAtom> = []
   var contests: [NamedAtom: Contest] = [:]
   var floods: [UInt32: Flood] = [:]
   /// What was last said of each selection by `.retain`.

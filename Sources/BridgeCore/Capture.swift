@@ -54,7 +54,9 @@ extension Bridge {
     noteLoss(of: phase, on: change.selection, at: now)
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
-    let request = Request(action: .copy, source: source, selection: policyName(of: change.selection))
+    noteCut(change)
+    let request = Request(
+      action: action(on: change.selection), source: source, selection: policyName(of: change.selection))
     if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
       return effects + denyCopy(change, source: source, decision)
     }
@@ -135,7 +137,8 @@ extension Bridge {
     _ change: OwnerChange, source: Subject, _ decision: Decision
   ) -> [Effect] {
     let holding = Holding(time: change.selectionTime, clip: nil)
-    let record = record(.copy, on: change.selection, source: source, decision: decision, outcome: .emptied)
+    let record = record(
+      kind(on: change.selection), on: change.selection, source: source, decision: decision, outcome: .emptied)
     return claim(Claim(holding, expecting: change.owner, records: [record]), on: change.selection)
   }
 

@@ -31,7 +31,7 @@ extension Bridge {
     let order = capture.list?.offered ?? []
     let forms = order.compactMap { target in capture.received.first { $0.target == target } }
     let clip = Clip(
-      number: clipCount, source: capture.source, kind: capture.kind, copiedAt: capture.startedAt,
+      number: clipCount, source: capture.source, kind: kind(of: forms, on: selection), copiedAt: capture.startedAt,
       isSensitive: capture.repeatsSecret || Clip.isMarkedSecret(forms),
       listsSaveTargets: capture.list?.listsSaveTargets ?? false, entries: [])
     return judge(clip, forms, on: selection)
@@ -73,7 +73,7 @@ extension Bridge {
     for refusal in judged.refusals {
       records.append(
         record(
-          capture.kind, on: selection, source: source, decision: refusal.decision,
+          judged.clip.kind, on: selection, source: source, decision: refusal.decision,
           outcome: isEmptied ? .emptied : .refused, targets: refusal.targets, bytes: refusal.bytes,
           limit: refusal.decision.grant == nil ? nil : .clipSize))
     }
@@ -83,7 +83,7 @@ extension Bridge {
     if let first = judged.clip.entries.first {
       let leftOut = capture.failed.map(\.target.name) + judged.withheld
       var kept = record(
-        capture.kind, on: selection, source: source, decision: first.decision,
+        judged.clip.kind, on: selection, source: source, decision: first.decision,
         outcome: leftOut.isEmpty && reached == nil ? .kept : .keptInPart,
         targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount, limit: reached)
       kept.leftOut = leftOut
@@ -92,7 +92,7 @@ extension Bridge {
       // Everything was left out by rules about targets: the copy leaves nothing to paste.
       records.append(
         AuditRecord(
-          kind: capture.kind, selection: policyName(of: selection), source: source, targets: judged.withheld,
+          kind: judged.clip.kind, selection: policyName(of: selection), source: source, targets: judged.withheld,
           verdict: .deny, reason: judged.withheldBy ?? .builtInDefault, outcome: .emptied, limit: reached,
           isAlwaysWritten: true))
     }

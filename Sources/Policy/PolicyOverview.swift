@@ -54,6 +54,9 @@ extension PolicySet {
     for (name, mode) in [("primary", primary), ("secondary", secondary), ("cut-buffers", cutBuffers)] {
       settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue))
     }
+    settings += entries(\.keys) { side, keys in
+      .init(side: side, name: "keys of \(keys.apps)", position: keys.position, text: "\(keys)")
+    }
     return PolicyOverview(
       files: managed.files + user.files,
       rules: entries(\.rules) { side, rule in
@@ -67,6 +70,18 @@ extension PolicySet {
       },
       settings: settings,
       limits: Dictionary(uniqueKeysWithValues: LimitName.allCases.map { ($0, limits[keyPath: $0.keyPath]) }))
+  }
+}
+
+extension KeyAssignment: CustomStringConvertible {
+  /// The set and what differs from it, in one line.
+  public var description: String {
+    let single = Action.allCases.compactMap { action in
+      chords[action].map {
+        "\(action.rawValue): " + ($0.isEmpty ? "none" : $0.map(\.description).joined(separator: " "))
+      }
+    }
+    return ([base?.rawValue].compactMap(\.self) + single).joined(separator: "; ")
   }
 }
 

@@ -39,24 +39,9 @@ extension PolicySet {
   }
 
   /// Whether `subject` may never do `action` on CLIPBOARD, whatever the content and the other app: then its keys can be
-  /// grabbed (product.md 7). An app may paste its own clips unless a rule says `same-app: true`; hence only such a rule
-  /// answers yes for a paste.
+  /// grabbed (product.md 7).
   public func alwaysDenies(_ action: Action, by subject: Subject) -> Bool {
-    guard action == .paste else {
-      guard case .decided(let decision) = evaluate(Request(action: action, source: subject)) else { return false }
-      return decision.verdict == .deny
-    }
-    guard !isLocked else { return false }
-    let profile = profile(of: subject)
-    return zip(rulesets, [profile.managed, profile.user]).contains { ruleset, bits in
-      for number in bits[Role.pastes.rawValue] {
-        let rule = ruleset.rules[number]
-        if rule.verdict != .deny { return false }
-        let isCertain = !rule.needsContent && rule.selections == nil && (rule.from ?? .any) == .any
-        if isCertain, rule.includesSameApp { return true }
-      }
-      return false
-    }
+    staticDenial(of: action, by: subject) != nil
   }
 
   /// What is certain of a paste before anything is known of the content: for the moment at which somebody is about to

@@ -141,6 +141,8 @@ public struct Ruleset: Hashable, Sendable {
   public var groups: [Group] = []
   /// The boards.
   public var boards: [BoardPolicy] = []
+  /// Which keys copy, cut and paste in the members of groups; the first that fits counts.
+  public var keys: [KeyAssignment] = []
   /// What is decided where no rule matches; the user's ruleset has none.
   public var defaultDecision: DefaultDecision?
   /// The limits that it sets.

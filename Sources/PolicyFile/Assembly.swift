@@ -15,6 +15,7 @@ struct Assembly {
       ruleset.rules += file.rules
       ruleset.groups += file.groups
       ruleset.boards += file.boards
+      ruleset.keys += file.keys
       ruleset.expectations += file.expectations
       ruleset.primary = stricter(ruleset.primary, file.primary)
       ruleset.secondary = stricter(ruleset.secondary, file.secondary)
@@ -70,6 +71,7 @@ struct Assembly {
     let boards = outerBoards + ruleset.boards
     rejectDoubles("board", boards.map { NameUse(name: $0.name, position: $0.position) })
     rejectDoubles("rule", rules)
+    rejectDoubles("`keys`", ruleset.keys.map { NameUse(name: "\($0.apps)", position: $0.position) })
   }
 
   /// Rules without a name are called `rule N` in each file, so equal ones of different files are no doubles.

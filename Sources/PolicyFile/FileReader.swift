@@ -9,6 +9,7 @@ struct FileContent {
   var groups: [Group] = []
   var boards: [BoardPolicy] = []
   var rules: [Rule] = []
+  var keys: [KeyAssignment] = []
   var defaultDecision: DefaultDecision?
   var limits: [LimitSetting] = []
   var primary: SelectionGuard?
@@ -35,7 +36,8 @@ struct FileReader {
   let isManaged: Bool
 
   static let keys = [
-    "version", "groups", "boards", "rules", "default", "limits", "primary", "secondary", "cut-buffers", "expect",
+    "version", "groups", "boards", "rules", "keys", "default", "limits", "primary", "secondary", "cut-buffers",
+    "expect",
   ]
 
   /// The content of `file`; parts with errors are left out of it.
@@ -58,6 +60,7 @@ struct FileReader {
     for (number, node) in items(entries["rules"], of: "`rules`").enumerated() {
       if let rule = rules.rule(node, number: number + 1) { content.rules.append(rule) }
     }
+    if let node = entries["keys"] { content.keys = KeysReader(fields: fields).assignments(node, &rules.matchers) }
     content.expectations = items(entries["expect"], of: "`expect`").compactMap(ExpectationReader(fields: fields).row)
     content.defaultDecision = entries["default"].flatMap(defaultDecision)
     content.primary = entries["primary"].flatMap { mode($0, "primary") }

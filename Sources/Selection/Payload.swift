@@ -103,6 +103,12 @@ public struct Payload: Sendable {
     for segment in segments { unsafe segment.withBytes { unsafe all.append(contentsOf: $0) } }
     return all
   }
+
+  /// A copy of the first bytes, at most `limit`, for what tells kinds of content apart.
+  public func copiedBytes(ofFirst limit: Int) -> [UInt8] {
+    guard !isEmpty else { return [] }
+    return unsafe withChunk(0) { unsafe Array($0.prefix(limit)) }
+  }
 }
 
 extension Payload: Hashable {

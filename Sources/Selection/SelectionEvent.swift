@@ -20,6 +20,8 @@ public struct OwnerChange: Hashable, Sendable {
   public var cause: OwnerChangeCause
   /// The time the owner gave, as the server resolved it: our claim carries it (product.md 5.3).
   public var selectionTime: ServerTime
+  /// Whether a key that cuts was pressed in the owner's window right before.
+  public var isKnownCut = false
 
   /// Describes the change.
   public init(selection: NamedAtom, owner: Window, cause: OwnerChangeCause, selectionTime: ServerTime) {

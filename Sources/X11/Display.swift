@@ -278,6 +278,7 @@ import Selection
 nonisolated enum EventMask {
   static let enterWindow: UInt32 = 1 << 4
   static let structureNotify: UInt32 = 1 << 17
+  static let substructureNotify: UInt32 = 1 << 19
   static let propertyChange: UInt32 = 1 << 22
 }
 

@@ -11,6 +11,8 @@ public nonisolated struct XError: Error, Hashable, Sendable, CustomStringConvert
 
   /// BadWindow
   static let badWindow: UInt8 = 3
+  /// BadAccess
+  static let badAccess: UInt8 = 10
 
   /// Whether the window named doesn't exist.
   public var isBadWindow: Bool { code == Self.badWindow }

@@ -3,7 +3,7 @@
 /// Everything that is called in libX11, libXfixes and libXext: opening, closing, and the extension requests that are
 /// made once at the start. All else goes through xcb on the same connection, see ``XcbConnection``.
 struct XlibDisplay {
-  private let raw: OpaquePointer
+  let raw: OpaquePointer
 
   /// XOpenDisplay, with the event queue handed to xcb.
   ///

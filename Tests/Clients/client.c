@@ -229,14 +229,23 @@ static void make_top(void) {
     XSelectInput(display, top, StructureNotifyMask | PropertyChangeMask | KeyPressMask | ButtonPressMask);
 }
 
-/* Waits for MapNotify, so that what follows finds the window where a person would see it. */
+/* Waits for MapNotify, so that what follows finds the window where a person would see it. A window manager has been seen
+   that left a window unmapped for good; it is asked again then. */
 static void map_top(void) {
     XWindowAttributes a;
     make_top();
     if (XGetWindowAttributes(display, top, &a) && a.map_state != IsUnmapped) return;
     XEvent e;
-    XMapWindow(display, top);
-    XIfEvent(display, &e, is_map, NULL);
+    for (int asked = 0; asked < 4; asked++) {
+        XMapWindow(display, top);
+        for (int tick = 0; tick < 200; tick++) {
+            if (XCheckIfEvent(display, &e, is_map, NULL)) return;
+            struct pollfd p = {ConnectionNumber(display), POLLIN, 0};
+            poll(&p, 1, 10);
+        }
+        XWithdrawWindow(display, top, DefaultScreen(display));
+    }
+    complain("no MapNotify for the top-level in four times 2 s");
 }
 
 static void set_class(Window w, char *instance, char *class) {

@@ -1,4 +1,5 @@
 import Foundation
+import Selection
 import Testing
 
 @testable import XPasteBridge
@@ -30,6 +31,7 @@ struct SessionBusTests {
     let bus = PrivateBus()
     let served = ServedDaemon()
     served.daemon.joinSessionBus()
+    served.session.allowed[Window(0x40_0001)] = [.copy]
     #expect(run(served.loop, until: { sessionBus(served) == "owned" }))
     let place = "--session --dest \(ControlAddress.busName) --object-path \(ControlAddress.object)"
     let script = """
@@ -37,6 +39,10 @@ struct SessionBusTests {
       call="/usr/bin/gdbus call \(place) --method"
       $call \(ControlAddress.interface).Nothing
       $call \(ControlAddress.interface).Status x
+      $call \(ControlAddress.interface).CanPerformAction copy 4194305
+      $call \(ControlAddress.interface).CanPerformAction cut 4194305
+      $call \(ControlAddress.interface).CanPerformAction drag 4194305
+      $call \(ControlAddress.interface).CanPerformAction cut 0
       $call \(ControlAddress.interface).Sync
       $call org.freedesktop.DBus.Properties.Get \(ControlAddress.interface) PolicyState
       /usr/bin/gdbus introspect \(place)
@@ -46,7 +52,8 @@ struct SessionBusTests {
     let answers = callers.output
     #expect(answers.contains("org.freedesktop.DBus.Error.UnknownMethod"))
     #expect(answers.contains("org.freedesktop.DBus.Error.InvalidArgs"))
-    #expect(answers.contains("(true,)"))
+    #expect(answers.contains("(true,)\n(false,)\n"), "may copy, may not cut: \(answers)")
+    #expect(answers.contains("Invalid argument") && answers.contains("System.Error.ENXIO"), "no action, no window")
     #expect(answers.contains("(<'in-force'>,)"))
     #expect(answers.contains("Status(out s status);"))
     #expect(answers.contains("PolicyChanged(s state);"))

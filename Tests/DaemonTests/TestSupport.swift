@@ -128,6 +128,14 @@ final class FakeSession: DisplaySession {
   var status: [BridgeStatus] = []
   var described: [ClientDescription] = []
   private(set) var calls: [String] = []
+  var actionStatus: ActionStatus?
+  /// Windows there are, and what their apps may do.
+  var allowed: [Window: Set<Policy.Action>] = [:]
+
+  var actionDescriptor: Int32? { nil }
+  func canPerform(_ action: Policy.Action, in window: Window?) -> Bool? {
+    allowed[window ?? .none].map { $0.contains(action) }
+  }
 
   var connectionDescriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }
   func drain() {}

@@ -50,17 +50,23 @@ extension IntegrationTests {
     func keys() throws {
       try Scene.run(policy: Self.restricted) { scene in
         let owner = try marker(scene, "target UTF8_STRING text:abc")
+        // A machine that stands still for longer than the guard waits ends one making and begins another.
+        var makings = 1
+        var claimed = Deadline.now
         for step in 0..<40 {
           try owner.tell("target UTF8_STRING text:" + String(repeating: "a", count: step + 1))
           try owner.claim()
-          usleep(step < 10 ? 80_000 : 30_000)
+          if Deadline.now - claimed > 130_000_000 { makings += 1 }
+          claimed = Deadline.now
+          usleep(step < 10 ? 50_000 : 30_000)
         }
         try scene.bridge.sync()
         let status = try owner.status(of: "PRIMARY")
         #expect(status.number("losses") == 0)
-        #expect(try owner.requests(for: "UTF8_STRING", on: "PRIMARY") == 1)
+        let reads = try owner.requests(for: "UTF8_STRING", on: "PRIMARY")
+        #expect((1...makings).contains(reads), "\(makings) makings")
         let copies = try copies(scene)
-        #expect(copies.map(\.bytes) == [40] && copies.map(\.outcome) == ["left"])
+        #expect(copies.count == reads && copies.last?.bytes == 40 && copies.allSatisfy { $0.outcome == "left" })
       }
     }
 
@@ -197,12 +203,21 @@ extension IntegrationTests {
           _ = try scene.desktop.run("/usr/bin/xprop", words)
           try scene.bridge.sync()
         }
-        let other = try scene.desktop.owner("class other Other", "top")
-        try other.tell("focus")
+        /// The buffer is judged as the active window's, and which that is the window manager says a little later.
+        func activate(_ owner: Owner) throws {
+          try owner.tell("focus")
+          try owner.tell("windows")
+          let top = String(try owner.wait("windows").number("top") ?? 0, radix: 16)
+          let isActive = try waitUntil(within: 10) {
+            let answer = try scene.desktop.run("/usr/bin/xprop", ["-root", "_NET_ACTIVE_WINDOW"])
+            return String(decoding: answer.output, as: UTF8.self).contains("0x\(top)")
+          }
+          #expect(isActive)
+        }
+        try activate(try scene.desktop.owner("class other Other", "top"))
         try set("free")
         #expect(try buffer().contains("free"))
-        let source = try marker(scene, "top")
-        try source.tell("focus")
+        try activate(try marker(scene, "top"))
         try set("secret")
         #expect(try buffer().contains("secret") == (mode == "off"))
         let lines = try scene.bridge.audit().filter { $0.selection == "CUT_BUFFER0" }

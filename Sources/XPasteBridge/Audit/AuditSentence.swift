@@ -5,13 +5,18 @@ import Policy
 enum AuditSentence {
   /// The whole sentence, on one line.
   static func text(of record: AuditRecord) -> String {
-    var text = "\(record.kind.rawValue) of \(what(record))"
+    let isKey = record.outcome == .refusedByKey
+    var text = record.kind.rawValue + (isKey ? "" : " of \(what(record))")
     if let source = record.source { text += " from \(name(of: source))" }
     if let destination = record.destination { text += " to \(name(of: destination))" }
     text += " \(outcome(record)): \(why(record.reason))"
     if !record.leftOut.isEmpty { text += ", without \(targetNames(record.leftOut))" }
     if let limit = record.limit { text += ", limit \(limit.rawValue)" }
     if record.count > 1 { text += ", \(record.count) times" }
+    if record.outcome == .emptied, record.selection == "clipboard" {
+      // By now the program has deleted what it cut, and from a menu nobody can tell a cut from a copy.
+      text += record.kind == .cut ? "; undo brings the text back" : "; if it was a cut, undo brings the text back"
+    }
     if let message = record.message { text += "; \(Label.plain(message))" }
     if let advice = advice(record) { text += "; \(advice)" }
     return text
@@ -49,6 +54,7 @@ enum AuditSentence {
     case .served: "served"
     case .replaced: "answered with the replacement text"
     case .refused: record.verdict == .ask ? "refused until allowed" : "refused"
+    case .refusedByKey: "held back at the key"
     case .emptied: "refused, the selection is empty"
     case .left: "left with its owner"
     case .incomplete: "not completed"
@@ -68,7 +74,8 @@ enum AuditSentence {
   /// The arguments with which `policy explain` answers for this very record.
   private static func explainArguments(_ record: AuditRecord) -> String {
     var arguments = ""
-    if let source = record.source { arguments += " --from \(quoted(source.summary))" }
+    // A paste that was held back at the key has no source: not even an app's own clip may be pasted.
+    if let source = record.source ?? record.destination { arguments += " --from \(quoted(source.summary))" }
     if let destination = record.destination {
       arguments += " --to \(quoted(destination.summary)) --action paste"
     } else {

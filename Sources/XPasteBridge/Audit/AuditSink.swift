@@ -52,7 +52,7 @@ final class AuditSink {
   /// Takes one record of the core.
   func take(_ record: AuditRecord) {
     bytesMoved += record.bytes
-    if record.outcome == .refused || record.outcome == .emptied { refused += record.count }
+    if [.refused, .refusedByKey, .emptied].contains(record.outcome) { refused += record.count }
     guard record.isAlwaysWritten || choice == .all else { return }
     guard admits() else {
       suppressed += 1

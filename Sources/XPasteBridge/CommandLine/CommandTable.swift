@@ -17,7 +17,7 @@ enum CommandTable {
 
   /// All commands, in the order of the help text.
   static let commands: [CommandSpecification] = [
-    run, status, sync, clients, policyFileVerdict, policyShow, policyExplain, audit, help, generate,
+    run, status, sync, clients, can, policyFileVerdict, policyShow, policyExplain, audit, help, generate,
   ]
 
   private static let run = CommandSpecification(
@@ -49,6 +49,17 @@ enum CommandTable {
 
   private static let clients = CommandSpecification(
     words: ["clients"], summary: "list the X clients and what is known of each", options: options(json))
+
+  private static let can = CommandSpecification(
+    words: ["can"], summary: "say whether an app may copy, cut or paste at all",
+    details: """
+      ACTION is copy, cut or paste. WINDOW is a window's number, as xwininfo and xdotool print it; without it the active \
+      window is meant. Prints yes or no, and fails for no. Yes means that it isn't refused for good: what is copied, or \
+      who wants to read it, may still make a difference.
+      """,
+    options: options(json),
+    operands: OperandSpecification(
+      name: "ACTION", minimum: 1, maximum: 2, kind: .choice(["copy", "cut", "paste"])))
 
   private static let policyFileVerdict = CommandSpecification(
     words: ["policy", "check"], summary: "read policy files and report every error",

@@ -23,6 +23,7 @@ enum Program {
     case "status": try ReportCommands.status(invocation)
     case "sync": try ReportCommands.sync(invocation)
     case "clients": try ReportCommands.clients(invocation)
+    case "can": try CanCommand.run(invocation)
     case "policy show": try ReportCommands.policyShow(invocation)
     case "policy check": PolicyCommands.verdict(invocation)
     case "policy explain": try PolicyCommands.explain(invocation)

@@ -9,6 +9,7 @@ enum StatusText {
     ]
     if let policy = report["policy"] { lines += self.policy(policy) }
     for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
+    if let actions = report["actions"] { lines += self.actions(actions) }
     if report["settled"]?.truth == false { lines.append(line("settled", "no, something is under way")) }
     if let store = report["store"] { lines += self.store(store) }
     if let unlocked = report["memory"]?["unlockedBytes"]?.number, unlocked > 0 {
@@ -80,6 +81,18 @@ enum StatusText {
     let selections = (store["selections"]?.elements ?? []).map { field($0) }
     let what = selections.isEmpty ? "nothing to keep" : "\(selections.joined(separator: " ")) comes back"
     return [line("after crash", "\(what), \(field(store["bytes"])) bytes with the service manager")]
+  }
+
+  private static func actions(_ actions: JSON) -> [String] {
+    var words = "held back on \(field(actions["guarded"])) of \(field(actions["windows"])) windows"
+    if actions["holdsBackKeys"]?.truth == false { words = Console.alarming("not held back: the X server has no XKB") }
+    if actions["followsCuts"]?.truth == true { words += "; followed, to tell cuts from copies" }
+    let occupied = (actions["occupied"]?.elements ?? []).map { keys in
+      let names = (keys["keys"]?.elements ?? []).map { field($0) }.joined(separator: " ")
+      let app = keys["app"].map { subject($0) } ?? "-"
+      return line("  occupied", Console.alarming("another client has \(names) of \(app)"))
+    }
+    return [line("keys", words)] + occupied
   }
 
   private static func audit(_ audit: JSON) -> [String] {

@@ -26,6 +26,12 @@ final class BusMessage {
       sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_append_basic")
   }
 
+  func append(_ number: UInt32) throws(SystemFailure) {
+    var number = number
+    try SystemFailure.unlessNegative(
+      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_append_basic")
+  }
+
   func readString() throws(SystemFailure) -> String {
     var start: UnsafePointer<CChar>?
     try SystemFailure.unlessNegative(

@@ -18,8 +18,18 @@ struct ControlClient {
     try call(member) { (reply) throws(SystemFailure) in try reply.readBool() }
   }
 
+  /// Whether the app of a window may do something; 0 is the active window.
+  func canPerform(_ action: String, window: UInt32) throws(ControlFailure) -> Bool {
+    let arguments = { (message: BusMessage) throws(SystemFailure) in
+      try message.append(action)
+      try message.append(window)
+    }
+    return try call("CanPerformAction", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readBool() }
+  }
+
   private func call<Value>(
-    _ member: String, _ read: (BusMessage) throws(SystemFailure) -> Value
+    _ member: String, arguments: (BusMessage) throws(SystemFailure) -> Void = { _ in },
+    _ read: (BusMessage) throws(SystemFailure) -> Value
   ) throws(ControlFailure) -> Value {
     let address = try ControlAddress(display: display)
     let deadline = Posix.monotonicNow().advanced(byMilliseconds: timeoutMilliseconds)
@@ -28,13 +38,16 @@ struct ControlClient {
       let connection = try connect(address, until: deadline)
       let message = try connection.makeCall(
         path: ControlAddress.object, interface: ControlAddress.interface, member: member)
+      try arguments(message)
       answer = try connection.call(message, milliseconds: milliseconds(until: deadline))
     } catch {
       throw failure(error)
     }
     switch answer {
     case .failure(let error):
-      throw ControlFailure(line: "the daemon of display \(shownDisplay) refused: \(Label.plain(error.message))")
+      // What libsystemd makes of the number says nothing of windows.
+      let reason = error.name == "System.Error.ENXIO" ? "there is no such window" : Label.plain(error.message)
+      throw ControlFailure(line: "the daemon of display \(shownDisplay) refused: \(reason)")
     case .success(let reply):
       do throws(SystemFailure) { return try read(reply) } catch {
         throw ControlFailure(line: "the daemon of display \(shownDisplay) answered something else: \(error.reason)")

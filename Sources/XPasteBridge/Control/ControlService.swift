@@ -1,4 +1,5 @@
 @preconcurrency import Glibc
+import Policy
 import Selection
 
 /// What the control methods ask of the daemon.
@@ -9,6 +10,8 @@ protocol ControlledDaemon: AnyObject {
   func clientsReport() -> JSON
   /// The policy in force.
   func policyReport() -> JSON
+  /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
+  func canPerform(_ action: Action, in window: Window?) -> Bool?
   /// How the policy stands, in a word.
   var policyState: String { get }
   /// A round trip to the X server with all that follows from it.
@@ -49,6 +52,9 @@ final class ControlService {
         report("Status", "status") { [unowned self] in daemon.statusReport() },
         report("Clients", "clients") { [unowned self] in daemon.clientsReport() },
         report("PolicyShow", "policy") { [unowned self] in daemon.policyReport() },
+        BusTable.Method(
+          name: "CanPerformAction", takes: ("su", ["action", "window"]), gives: ("b", ["allowed"])
+        ) { [unowned self] call throws(SystemFailure) in try answerCan(call) },
         BusTable.Method(name: "Sync", gives: ("b", ["settled"])) { [unowned self] call throws(SystemFailure) in
           begin(call)
         },
@@ -67,6 +73,20 @@ final class ControlService {
       try answer.append(make().description)
       try answer.send()
     }
+  }
+
+  private func answerCan(_ call: BusMessage) throws(SystemFailure) {
+    guard let action = Action(rawValue: try call.readString()) else {
+      throw SystemFailure(call: "CanPerformAction", code: EINVAL)
+    }
+    // 0 is no window's number: it stands for the active one.
+    let number = try call.readUInt32()
+    guard let isAllowed = daemon.canPerform(action, in: number == 0 ? nil : Window(number)) else {
+      throw SystemFailure(call: "CanPerformAction", code: ENXIO)
+    }
+    let answer = try call.makeReturn()
+    try answer.append(isAllowed)
+    try answer.send()
   }
 
   private func begin(_ call: BusMessage) {

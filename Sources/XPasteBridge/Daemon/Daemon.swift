@@ -36,6 +36,7 @@ final class Daemon {
   private var timer: EventTimer?
   private var auditTimer: EventTimer?
   private var sources: [EventSource] = []
+  private var actionSource: EventSource?
   private let started = Posix.monotonicNow()
 
   /// Joins what has been opened; nothing is served before the loop runs.
@@ -59,6 +60,8 @@ final class Daemon {
     storing = try loop.makeDeferredCall {}
     sources.append(
       try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }, onReady: {}))
+    // It is drained with the other before each wait, and only has to wake the loop up.
+    if let descriptor = session.actionDescriptor { actionSource = try loop.addInput(descriptor) {} }
     watcher.onSettled = { [unowned self] in
       reloadPolicy()
       // Ends the reload that the service manager was told of, if there is one.
@@ -134,6 +137,10 @@ final class Daemon {
     }
     // Content is moved a little at a time; pastes come in between.
     if continuity?.advance() == true { storing?.request() }
+    if actionSource != nil, session.actionDescriptor == nil {
+      actionSource = nil
+      audit.say("the X server has ended the connection for keys and windows; keys aren't held back", .notice, .warning)
+    }
     timer?.set(session.nextDeadline)
     auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
@@ -166,6 +173,8 @@ extension Daemon: ControlledDaemon {
 
   func synchronize() { session.synchronize() }
 
+  func canPerform(_ action: Action, in window: Window?) -> Bool? { session.canPerform(action, in: window) }
+
   func clientsReport() -> JSON { StatusReport.clients(session.clients()) }
 
   func policyReport() -> JSON { StatusReport.overview(policy) }
@@ -182,6 +191,7 @@ extension Daemon: ControlledDaemon {
       "selections": .array(session.status.map(StatusReport.selection)),
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
+      "actions": session.actionStatus.map(StatusReport.actions),
       "audit": StatusReport.audit(audit),
       "control": server.map { .string(Label.shortened($0.address.socket)) },
       "controlConnections": .integer(server?.connectionCount ?? 0),

@@ -1,5 +1,6 @@
 import BridgeCore
 import Policy
+import Selection
 import X11
 
 /// Opens displays: the one place where the daemon meets the X side.
@@ -31,6 +32,8 @@ extension EffectRunner: DisplaySession {
   }
   var isSettled: Bool { bridge.isSettled }
   var status: [BridgeStatus] { bridge.status }
+  var actionDescriptor: Int32? { actions?.connectionDescriptor }
+  var actionStatus: ActionStatus? { actions?.status }
   func clients() -> [ClientDescription] { resolver.clients() }
   func close() { shutDown() }
 }

@@ -16,6 +16,12 @@ protocol DisplaySession: AnyObject {
   var nextDeadline: MonotonicTime? { get }
   /// Whether no capture, claim or settling is under way.
   var isSettled: Bool { get }
+  /// The descriptor of the connection for keys and windows; `nil` when there is none.
+  var actionDescriptor: Int32? { get }
+  /// How keys and windows stand; `nil` without a connection for them.
+  var actionStatus: ActionStatus? { get }
+  /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
+  func canPerform(_ action: Action, in window: Window?) -> Bool?
   /// How the selections stand.
   var status: [BridgeStatus] { get }
   /// Takes in everything that X has for us and flushes; called before every wait.

@@ -45,6 +45,8 @@ final class EffectRunner {
   private var clipboardManager: ManagerSelection?
   /// Whether content of a clip that is gone may still stand in buffers.
   private var isRinseDue = false
+  /// Keys and menus of others; `nil` when there is no second connection for them.
+  private(set) var actions: ActionRunner?
 
   /// Pairs of a MULTIPLE request that are written back, answered or not. Our choice: more than any program asks.
   private static let pairsReadBack = 1_024
@@ -93,6 +95,7 @@ final class EffectRunner {
     if let continuity = options.continuity { answerWaiting(of: continuity) }
     for selection in watched where !restore(selection) { adopt(selection) }
     options.continuity?.endRestoring()
+    startActions()
     drain()
   }
 
@@ -127,8 +130,17 @@ final class EffectRunner {
     return true
   }
 
+  private func startActions() {
+    guard let second = ActionDisplay(display.name, screen: display.screen) else { return }
+    second.onUnexpectedError = display.onUnexpectedError
+    actions = ActionRunner(
+      display: second, questions: display, resolver: resolver, policy: bridge.policy, onAudit: onAudit)
+    actions?.start()
+  }
+
   /// Gives everything up, so that a successor may start. The display is lost to us afterwards.
   func shutDown() {
+    actions?.close()
     guard !isLost else { return display.close() }
     display.giveUpSelections()
     for selection in managerSelections { display.resign(selection) }
@@ -207,7 +219,8 @@ final class EffectRunner {
   /// When `deadlineReached` has to be called: at once while events wait that ``drain()`` left for the next round.
   var nextDeadline: MonotonicTime? {
     guard !isLost else { return nil }
-    return display.hasWaitingEvents ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
+    let isBehind = display.hasWaitingEvents || actions?.hasWaitingEvents ?? false
+    return isBehind ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
   }
 
   /// Takes in everything that X has for us and flushes; call it before every wait.
@@ -219,6 +232,7 @@ final class EffectRunner {
       else { break }
       take(event)
     }
+    actions?.drain()
     display.flush()
     rinse()
   }
@@ -243,6 +257,7 @@ final class EffectRunner {
     guard !isLost else { return }
     carryOut(bridge.replacePolicy(policy, at: .now))
     rewatch()
+    actions?.replacePolicy(policy)
     display.flush()
   }
 
@@ -264,17 +279,20 @@ final class EffectRunner {
     guard !isLost else { return }
     display.synchronize()
     drain()
+    actions?.synchronize()
   }
 
   private func take(_ event: IncomingEvent) {
     switch event {
-    case .selection(.ownerChanged(let change)):
+    case .selection(.ownerChanged(var change)):
       if change.owner == .none, change.cause != .set {
         // The end of our own connection (XKillClient) shows like that of any owner, and says nothing of the content.
         display.synchronize()
         guard !isLost else { return }
       }
-      feed(.ownerChanged(change), from: change.owner == .none ? nil : resolver.resolve(change.owner))
+      let owner = change.owner == .none ? nil : resolver.resolve(change.owner)
+      if let owner, change.selection == atoms.clipboard { change.isKnownCut = actions?.isCut(by: owner) ?? false }
+      feed(.ownerChanged(change), from: owner)
     case .selection(.conversionRequested(let request)):
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)

@@ -1,0 +1,37 @@
+import Policy
+import Selection
+
+// What is known to be a cut (product.md 1): by the key that was seen, or by what file managers put beside their files.
+extension Bridge {
+  /// GNOME's file managers and those that follow them: the first line says `cut` or `copy`, then come addresses.
+  static let filesTarget = "x-special/gnome-copied-files"
+  /// KDE's: `1` for a cut.
+  static let kdeTarget = "application/x-kde-cutselection"
+
+  /// Takes note of what a new owner is known to have done.
+  mutating func noteCut(_ change: OwnerChange) {
+    if change.isKnownCut { cuts.insert(change.selection) } else { cuts.remove(change.selection) }
+  }
+
+  /// What the owner of `selection` did, before its content is known.
+  func action(on selection: NamedAtom) -> Action { cuts.contains(selection) ? .cut : .copy }
+
+  /// The same for records.
+  func kind(on selection: NamedAtom) -> AuditRecord.Kind { cuts.contains(selection) ? .cut : .copy }
+
+  /// What it was, now that its content is known: what a file manager says itself counts more than a key.
+  func kind(of representations: [Representation], on selection: NamedAtom) -> AuditRecord.Kind {
+    for form in representations {
+      switch form.target.name {
+      case Self.filesTarget:
+        let first = form.payload.copiedBytes(ofFirst: 4)
+        if first == Array("cut\n".utf8) || first == Array("cut".utf8) { return .cut }
+        if first == Array("copy".utf8) { return .copy }
+      case Self.kdeTarget:
+        return form.payload.copiedBytes(ofFirst: 1) == Array("1".utf8) ? .cut : .copy
+      default: continue
+      }
+    }
+    return kind(on: selection)
+  }
+}

@@ -1,0 +1,73 @@
+// What can be said of an app before it does anything: the ground for keys that are held back, and for menus.
+extension PolicySet {
+  /// The denial that `subject` meets whenever it tries `action` on CLIPBOARD, whatever the content and the other app;
+  /// `nil` when some copy, cut or paste of its might pass.
+  ///
+  /// An app may paste its own clips unless a rule says `same-app: true`; hence only such a rule denies every paste.
+  public func staticDenial(of action: Action, by subject: Subject) -> Decision? {
+    guard !isLocked else { return nil }
+    let profile = profile(of: subject)
+    let answers = [profile.managed, profile.user].enumerated().compactMap { side, bits in
+      staticDenial(of: action, side, bits)
+    }
+    // Deny is the strictest verdict, so one ruleset suffices; of two the managed one speaks.
+    return answers.first.map { outcome in
+      Decision(verdict: .deny, reason: outcome.reason, obligations: outcome.obligations, grants: false)
+    }
+  }
+
+  private func staticDenial(of action: Action, _ side: Int, _ bits: [RuleBits]) -> Outcome? {
+    let ruleset = rulesets[side]
+    let role: Role =
+      switch action {
+      case .copy: .copies
+      case .cut: .cuts
+      case .paste: .pastes
+      }
+    for number in bits[role.rawValue] {
+      let rule = ruleset.rules[number]
+      guard rule.selections?.contains("clipboard") ?? true else { continue }
+      // It may let something pass.
+      guard rule.verdict == .deny else { return nil }
+      let isUnconditional =
+        !rule.needsContent && (action != .paste || (rule.from ?? .any) == .any && rule.includesSameApp)
+      if isUnconditional { return ruleset.outcomes[number] }
+    }
+    guard action != .paste, let byDefault = ruleset.defaultDecision, byDefault.verdict(for: action) == .deny else {
+      return nil
+    }
+    return Outcome(verdict: .deny, reason: .fileDefault(byDefault.position))
+  }
+
+  /// What `subject` may ever do on CLIPBOARD.
+  public func possibleActions(of subject: Subject) -> Set<Action> {
+    Set(Action.allCases.filter { !alwaysDenies($0, by: subject) })
+  }
+
+  /// Whether any app at all can meet a static denial: else nobody's class or keys have to be looked at.
+  public var hasStaticDenials: Bool {
+    guard !isLocked else { return false }
+    return rulesets.contains { ruleset in
+      ruleset.defaultDecision?.verdict == .deny
+        || ruleset.rules.contains { rule in
+          guard rule.verdict == .deny, !rule.needsContent else { return false }
+          let decided = rule.decidedActions
+          return !decided.isDisjoint(with: [.copy, .cut]) || rule.includesSameApp && decided.contains(.paste)
+        }
+    }
+  }
+
+  /// Whether a cut can be decided otherwise than a copy: else nobody has to know which of the two it is.
+  public var distinguishesCuts: Bool {
+    rulesets.contains { $0.rules.contains { $0.decidedActions.contains(.copy) != $0.decidedActions.contains(.cut) } }
+  }
+
+  /// What `keys:` says of `subject`: the first assignment that fits, managed before user.
+  public func keyAssignment(of subject: Subject) -> KeyAssignment? {
+    for (ruleset, assignments) in zip(rulesets, [managed.keys, user.keys]) where !assignments.isEmpty {
+      var context = MatchContext(subject, groups: ruleset.groups)
+      for assignment in assignments where context.holds(assignment.apps) { return assignment }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,19 @@
+extension StatusReport {
+  /// Keys held back, and whose they can't be.
+  static func actions(_ status: ActionStatus) -> JSON {
+    .object([
+      "windows": .integer(status.windows),
+      "guarded": .integer(status.guardedWindows),
+      "holdsBackKeys": .bool(status.canHoldBack),
+      "followsCuts": .bool(status.followsCuts),
+      "occupied": .array(
+        status.occupied.map { keys in
+          .object([
+            "window": .integer(Int(keys.window.id)),
+            "app": RecordJSON.subject(keys.subject),
+            "keys": .strings(keys.chords),
+          ])
+        }),
+    ])
+  }
+}

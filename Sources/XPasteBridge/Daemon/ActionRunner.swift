@@ -1,0 +1,334 @@
+import Actions
+import BridgeCore
+import Policy
+import Selection
+import X11
+
+/// Keeps what apps may do written on their windows, holds the keys back of what they may not, and hears which copies are
+/// cuts (product.md 7).
+///
+/// It costs nothing while the policy denies nobody anything for good: then it hears of new windows alone.
+final class ActionRunner {
+  /// Windows looked at of those that appear past the window manager in one drain; a flood of popups must not keep the
+  /// selections waiting (our choice: some 5 ms).
+  private static let drainedEvents = 128
+  /// How many drains together are waited for at most (our choice).
+  private static let drainedRounds = 16
+  /// Children of the root that are looked at, topmost first (our choice).
+  private static let describedWindows = 512
+
+  private let display: ActionDisplay
+  /// The selections' connection, for questions about windows.
+  private let questions: Display
+  private let resolver: SubjectResolver
+  private let onAudit: (AuditRecord) -> Void
+  private var actions: ActionGuard
+  private var cuts: CutWatch?
+  private var keyboard: Keyboard?
+  private var group = 0
+  private var modifiers: UInt8 = 0
+  private var followsWindows = false
+  private var followsChildren: Bool?
+  private var followsKeyboard = false
+  private var followsCuts = false
+  private var isBehind = false
+  private let atoms: [Action: Atom]
+
+  init(
+    display: ActionDisplay, questions: Display, resolver: SubjectResolver, policy: PolicySet,
+    onAudit: @escaping (AuditRecord) -> Void
+  ) {
+    self.display = display
+    self.questions = questions
+    self.resolver = resolver
+    self.onAudit = onAudit
+    actions = ActionGuard(policy: policy)
+    let names = display.atoms.intern(Action.allCases.map { "_XPASTEBRIDGE_ACTION_\($0.rawValue.uppercased())" })
+    atoms = Dictionary(uniqueKeysWithValues: zip(Action.allCases, names.map(\.atom)))
+  }
+
+  /// Takes up the work: the windows that are there are seen to.
+  func start() {
+    follow(actions.policy)
+    renewWindows()
+    settleKeyboard()
+    display.flush()
+  }
+
+  /// The connection's descriptor; `nil` when it is gone.
+  var connectionDescriptor: Int32? { display.isLost ? nil : display.fileDescriptor }
+  /// Whether events wait that the last ``drain()`` left.
+  var hasWaitingEvents: Bool { isBehind && !display.isLost }
+
+  func close() { display.close() }
+
+  // MARK: events
+
+  /// Takes in what has come, until nothing is left: answers of the server bring events along, which nobody would be
+  /// woken up for.
+  func drain() {
+    guard !display.isLost else { return }
+    var (listChanged, keyboardChanged) = (false, false)
+    for _ in 0..<Self.drainedEvents {
+      switch display.nextEvent() {
+      // Each of these two comes several times at once.
+      case .windowListChanged?: listChanged = true
+      case .keyboardChanged?: keyboardChanged = true
+      case let event?: take(event)
+      case nil:
+        guard listChanged || keyboardChanged else {
+          isBehind = false
+          return display.flush()
+        }
+        if keyboardChanged { readKeyboard() }
+        if listChanged { renewWindows() }
+        (listChanged, keyboardChanged) = (false, false)
+      }
+    }
+    if keyboardChanged { readKeyboard() }
+    if listChanged { renewWindows() }
+    isBehind = true
+    display.flush()
+  }
+
+  private func take(_ event: ActionEvent) {
+    switch event {
+    case .keyHeldBack(let grab, let window, let time):
+      display.releaseKeyboard(time)
+      noteHeldBack(grab, on: window)
+    case .keyPressed(let key): notePress(key)
+    case .classChanged(let window):
+      guard actions.knownWindows.contains(window) else { return }
+      carryOut(actions.see(window, of: resolver.resolve(window), isTopLevel: false))
+      settleKeyboard()
+    case .mapped(let window, let isOverrideRedirect):
+      guard isOverrideRedirect ? followsWindows : display.managedWindows() == nil else { return }
+      see([window], areTopLevels: !isOverrideRedirect)
+    case .gone(let window): actions.forget(window)
+    case .keyboardState(let group, let modifiers):
+      self.modifiers = modifiers
+      guard group != self.group else { return }
+      self.group = group
+      carryOut(actions.setGroup(group))
+      renewCuts()
+    case .windowListChanged, .keyboardChanged: break
+    }
+  }
+
+  /// A round trip, then ``drain()``.
+  func synchronize() {
+    guard !display.isLost else { return }
+    display.synchronize()
+    drainAll()
+  }
+
+  private func drainAll() {
+    for _ in 0..<Self.drainedRounds {
+      drain()
+      guard isBehind else { return }
+    }
+  }
+
+  /// Puts a new policy in force.
+  func replacePolicy(_ policy: PolicySet) {
+    guard !display.isLost else { return }
+    follow(policy)
+    // While nobody is denied anything for good, nobody has to be known.
+    carryOut(actions.replacePolicy(policy) { followsWindows ? resolver.resolve($0) : .unknown })
+    renewWindows()
+    settleKeyboard()
+    renewCuts()
+    display.flush()
+  }
+
+  /// Follows what the policy makes necessary.
+  private func follow(_ policy: PolicySet) {
+    followRoot(policy)
+    if followsWindows != policy.hasStaticDenials {
+      followsWindows = policy.hasStaticDenials
+      display.follow(actions.knownWindows, isWanted: followsWindows)
+    }
+    followsCuts = policy.distinguishesCuts && display.canFollowKeys && display.hasKeyboard
+    display.followKeys(followsCuts)
+  }
+
+  private func followRoot(_ policy: PolicySet) {
+    // Without a window manager's list the windows themselves have to be heard of.
+    let children = policy.hasStaticDenials || display.managedWindows() == nil
+    guard children != followsChildren else { return }
+    followsChildren = children
+    display.followRoot(children: children)
+  }
+
+  // MARK: windows
+
+  private func renewWindows() {
+    let managed = display.managedWindows()
+    if let managed {
+      // A window manager that came after us has made frames of windows that we took for an app's.
+      followRoot(actions.policy)
+      let manager = display.windowManagerBase()
+      let frames = actions.knownWindows.filter { window in manager.map { display.belongs(window, to: $0) } ?? false }
+      let gone = actions.topLevels.subtracting(managed).union(frames)
+      carryOut(gone.flatMap { actions.retire($0) })
+      if followsWindows { display.follow(gone, isWanted: false) }
+    }
+    see(managed ?? children { $0 == .mapped || $0 == .managed }, areTopLevels: true)
+    if followsWindows { see(children { $0 == .popup }, areTopLevels: false) }
+    republish()
+  }
+
+  private func children(_ isWanted: (ClassedWindow.Standing) -> Bool) -> [Window] {
+    let children = questions.survey().topLevels.rootChildren.suffix(Self.describedWindows)
+    return questions.describe(Array(children)).filter { isWanted($0.standing) }.map(\.window)
+  }
+
+  /// A window that is new may have the number of one that has just gone, and then nothing is written on it yet.
+  private func republish() {
+    let windows = actions.topLevels
+    let written = display.published(on: windows)
+    let missing = windows.compactMap { window -> (Window, [Atom])? in
+      guard let wanted = actions.published(on: window).map(values), written[window] != wanted else { return nil }
+      return (window, wanted)
+    }
+    if !missing.isEmpty { display.publish(missing) }
+  }
+
+  private func see(_ windows: [Window], areTopLevels: Bool) {
+    let manager = display.windowManagerBase()
+    // A frame isn't its manager's app, and a key held back on it would be held back from the app inside.
+    let new = windows.filter { window in
+      !actions.knownWindows.contains(window) && !(manager.map { display.belongs(window, to: $0) } ?? false)
+    }
+    guard !new.isEmpty else { return }
+    if followsWindows { display.follow(new) }
+    var effects: [ActionEffect] = []
+    for window in new {
+      let subject = followsWindows ? resolver.resolve(window) : .unknown
+      effects += actions.see(window, of: subject, isTopLevel: areTopLevels)
+    }
+    carryOut(effects)
+    settleKeyboard()
+  }
+
+  private func values(_ allowed: Set<Action>) -> [Atom] {
+    Action.allCases.filter(allowed.contains).compactMap { atoms[$0] }
+  }
+
+  private func carryOut(_ effects: [ActionEffect]) {
+    var published: [(window: Window, allowed: [Atom])] = []
+    for effect in effects {
+      switch effect {
+      case .publish(let window, let allowed): published.append((window, values(allowed)))
+      case .grab(let window, let grabs): actions.occupied(display.grab(grabs, on: window), on: window)
+      case .ungrab(let window, let grabs): display.ungrab(grabs, on: window)
+      }
+    }
+    if !published.isEmpty { display.publish(published) }
+  }
+
+  // MARK: keyboard
+
+  /// Follows the keyboard as long as any key matters.
+  private func settleKeyboard() {
+    let isNeeded = actions.needsKeyboard || followsCuts
+    guard isNeeded != followsKeyboard || (followsCuts != (cuts != nil)) else { return }
+    followsKeyboard = isNeeded
+    display.followKeyboard(isNeeded, modifiers: followsCuts)
+    readKeyboard()
+  }
+
+  private func readKeyboard() {
+    guard followsKeyboard, let read = display.keyboard() else {
+      keyboard = nil
+      cuts = nil
+      return carryOut(actions.setKeyboard(nil, group: 0))
+    }
+    // Later on events tell the modifiers, each in its place between the keys; what the server says now is ahead of them.
+    if keyboard == nil { modifiers = read.modifiers }
+    (keyboard, group) = (read.keyboard, read.group)
+    carryOut(actions.setKeyboard(read.keyboard, group: read.group))
+    renewCuts()
+  }
+
+  private func renewCuts() {
+    cuts =
+      followsCuts ? keyboard.map { CutWatch(policy: actions.policy, keyboard: $0, group: group, after: cuts) } : nil
+  }
+
+  private func noteHeldBack(_ grab: KeyGrab, on window: Window) {
+    let subject = resolver.resolve(window)
+    guard let held = actions.pressed(grab, on: window, of: subject, at: .now) else { return }
+    let terms = held.decision.obligations
+    let kind: AuditRecord.Kind =
+      switch held.action {
+      case .copy: .copy
+      case .cut: .cut
+      case .paste: .paste
+      }
+    onAudit(
+      AuditRecord(
+        kind: kind, selection: "clipboard", source: held.action == .paste ? nil : held.subject,
+        destination: held.action == .paste ? held.subject : nil, verdict: .deny, reason: held.decision.reason,
+        outcome: .refusedByKey, message: terms.message, notifies: terms.notify ?? true,
+        isAlwaysWritten: terms.audit ?? true))
+  }
+
+  // MARK: cuts
+
+  private func notePress(_ key: UInt8) {
+    let grab = KeyGrab(key: key, modifiers: modifiers)
+    // What doesn't copy or cut anywhere is forgotten here.
+    guard let watch = cuts, watch.isInteresting(grab) else { return }
+    cuts?.pressed(grab, focus: display.focus(), at: .now)
+  }
+
+  /// Whether `owner` has taken CLIPBOARD because of a key that cuts. Asked when the change of owner has come: the server
+  /// had told of the key before the program could take the selection, so it is here by now.
+  func isCut(by owner: Subject) -> Bool {
+    guard followsCuts, !display.isLost else { return false }
+    drainAll()
+    let now = MonotonicTime.now
+    guard let watch = cuts, let focus = watch.recentFocus(at: now), focus != .none else { return false }
+    let subject = resolver.resolve(focus)
+    guard subject.isSameApp(as: owner) else { return false }
+    return watch.wasCut(with: KeyChoice.keys(of: subject, in: actions.policy), at: now)
+  }
+
+  // MARK: what others ask
+
+  /// What `status` shows.
+  var status: ActionStatus {
+    ActionStatus(
+      windows: actions.topLevels.count, guardedWindows: actions.guardedWindowCount, occupied: actions.occupiedKeys,
+      followsCuts: followsCuts, isLost: display.isLost,
+      canHoldBack: display.hasKeyboard)
+  }
+}
+
+extension EffectRunner {
+  /// Whether the app of `window` may do `action`, as far as that doesn't depend on the content or the other app; `nil`
+  /// when there is no such window. Without one the active window is meant.
+  func canPerform(_ action: Action, in window: Window?) -> Bool? {
+    guard !isLost else { return nil }
+    let asked = window ?? display.answer(IdentityQuestion(display.root)).activeWindow
+    guard asked != .none, display.answer(IdentityQuestion(asked)).windowExists else { return nil }
+    return !bridge.policy.alwaysDenies(action, by: resolver.resolve(asked))
+  }
+}
+
+/// How the keys stand.
+struct ActionStatus: Hashable {
+  /// Top-level windows on which the allowed actions are written.
+  var windows = 0
+  /// Windows with keys held back.
+  var guardedWindows = 0
+  /// Keys that somebody else has.
+  var occupied: [OccupiedKeys] = []
+  /// Whether keys are followed to tell cuts from copies.
+  var followsCuts = false
+  /// Whether the connection for it is gone.
+  var isLost = false
+  /// Whether the server can tell keys apart.
+  var canHoldBack = true
+}
