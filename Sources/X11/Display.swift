@@ -47,6 +47,8 @@ import Selection
   /// Events taken since the connection began.
   public private(set) var takenEventCount: UInt64 = 0
   private var isClosed = false
+  /// Copies passed over in a row.
+  var overwrittenCount = 0
 
   /// Connects to the display `name`, or the one in `DISPLAY`.
   public static func open(_ name: String? = nil) throws(DisplayError) -> Display {

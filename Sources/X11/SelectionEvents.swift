@@ -23,6 +23,9 @@ public nonisolated enum IncomingEvent: Hashable, Sendable {
 }
 
 extension Display {
+  /// Copies in a row that are passed over because the same window's next one has come (our choice: some milliseconds).
+  private static let mostOverwritten = 512
+
   /// Takes the next event that means something; `nil` when none has come.
   ///
   /// - Parameter isServed: whether requests for a selection are the core's to answer; others are refused here.
@@ -42,6 +45,20 @@ extension Display {
     }
   }
 
+  /// Whether the same window's next copy has come already, so that nobody can read this one any more. A storm of copies
+  /// would else be worked off long after its end, with the last copy waiting behind all the others.
+  private func isOverwritten(_ selection: Atom, _ owner: Window, _ cause: OwnerChangeCause) -> Bool {
+    let hasNext =
+      cause == .set && owner != .none
+      && isWaiting {
+        guard case .ownerChanged(selection, owner, .set, _) = $0 else { return false }
+        return true
+      }
+    // One that copies without end is seen nevertheless.
+    overwrittenCount = hasNext && overwrittenCount < Self.mostOverwritten ? overwrittenCount + 1 : 0
+    return overwrittenCount > 0
+  }
+
   private func meaning(
     of event: DisplayEvent, purpose: RequestPurpose?, isServed: (NamedAtom) -> Bool
   ) -> IncomingEvent? {
@@ -50,6 +67,7 @@ extension Display {
       if owner != .none, isOurs(owner) {
         return takeAwaitedClaim(of: selection, at: time) ? nil : .claimForged(atoms.named(selection), time)
       }
+      guard !isOverwritten(selection, owner, cause) else { return nil }
       return .selection(
         .ownerChanged(
           OwnerChange(selection: atoms.named(selection), owner: owner, cause: cause, selectionTime: time)))

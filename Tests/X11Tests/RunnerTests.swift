@@ -104,6 +104,22 @@ import Testing
     }
   }
 
+  /// A storm of copies by one window is worked off as its last one; a window that never stops is seen nevertheless.
+  @Test(arguments: [(copies: 200, seen: 1), (copies: 1_200, seen: 3)])
+  func overwrittenCopiesArePassedOver(copies: Int, seen: Int) throws {
+    let first = try runner()
+    try first.start()
+    for _ in 0..<copies { peer.xcb.setSelectionOwner(peer.ownerWindow.id, selection: clipboard.atom.id, time: 0) }
+    peer.synchronize()
+    first.synchronize()
+    peer.synchronize()
+    var asked = 0
+    while let event = peer.nextSelectionEvent(isServed: { _ in true }) {
+      if case .selection(.conversionRequested) = event { asked += 1 }
+    }
+    #expect(asked == seen, "one question for each copy that was seen")
+  }
+
   @Test func successorMakesUsStop() throws {
     let first = try runner()
     try first.start()

@@ -16,11 +16,11 @@ enum ExitStatus {
 final class Daemon {
   /// Bytes after which free memory is given back (our choice: below that, keeping it costs nothing worth the call).
   private static let trimBytes = 64 << 20
-  /// Rounds of the loop after which code that only a path's first time needs is let go, first after some ten copies and
-  /// pastes, later at every so many rounds (our choice: 0.1 ms each time, spread over them).
-  private static let firstWarmRounds = 64
-  private static let warmRounds = 512
-  private var rounds = 0
+  /// Quiet after which code that was needed is let go (our choice: nobody waits then, and it comes back in 0.1 ms).
+  private static let quietMilliseconds = 500
+  /// Whether X has had something for us since the wait for quiet began.
+  private var hasWorked = false
+  private var isQuietAwaited = false
 
   private let display: String
   private let loop: EventLoop
@@ -35,6 +35,7 @@ final class Daemon {
   private let watcher: PolicyWatcher
   private var timer: EventTimer?
   private var auditTimer: EventTimer?
+  private var quietTimer: EventTimer?
   private var sources: [EventSource] = []
   private var actionSource: EventSource?
   private let started = Posix.monotonicNow()
@@ -57,9 +58,13 @@ final class Daemon {
     service = try ControlService(daemon: self, loop: loop)
     timer = try loop.makeTimer { session.deadlineReached() }
     auditTimer = try loop.makeTimer { audit.flush() }
+    quietTimer = try loop.makeTimer { [unowned self] in quietEnded() }
     storing = try loop.makeDeferredCall {}
     sources.append(
-      try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }, onReady: {}))
+      try loop.addInput(session.connectionDescriptor, beforeWait: { [unowned self] in beforeWait() }) {
+        [unowned self] in
+        hasWorked = true
+      })
     // It is drained with the other before each wait, and only has to wake the loop up.
     if let descriptor = session.actionDescriptor { actionSource = try loop.addInput(descriptor) {} }
     watcher.onSettled = { [unowned self] in
@@ -99,7 +104,7 @@ final class Daemon {
   func run() throws(SystemFailure) -> Int32 {
     reportPolicy()
     ServiceNotice.ready(summary)
-    Hardening.returnStartupCode()
+    Hardening.returnCode()
     let status = try loop.run()
     close(status)
     return status
@@ -144,9 +149,17 @@ final class Daemon {
     timer?.set(session.nextDeadline)
     auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
-    rounds &+= 1
-    if rounds % Self.warmRounds == Self.firstWarmRounds { Hardening.returnStartupCode() }
+    if hasWorked && !isQuietAwaited {
+      (hasWorked, isQuietAwaited) = (false, true)
+      quietTimer?.set(MonotonicTime.now.advanced(byMilliseconds: Self.quietMilliseconds))
+    }
     if session.isSettled && audit.takeBytesMoved(atLeast: Self.trimBytes) { Hardening.returnFreeMemory() }
+  }
+
+  /// The wait for quiet is over, unless something happened meanwhile: then it begins anew before the next wait.
+  private func quietEnded() {
+    isQuietAwaited = false
+    if !hasWorked { Hardening.returnCode() }
   }
 
   /// Reads the policy files anew, puts a good set in force, and says how it went.
