@@ -192,6 +192,20 @@ public struct Bridge: Sendable {
     return effects + retentions()
   }
 
+  /// Selections left with an owner that the policy in force restricts, although the one before had nothing against it:
+  /// to be looked at again, like what was there at the start.
+  public var restrictedForeigners: [NamedAtom] {
+    phases.compactMap { selection, phase in
+      let source: Subject
+      switch phase {
+      case .foreign(_, let foreigner, _): source = foreigner
+      case .capturing(let capture) where capture.isOverdue: source = capture.source
+      default: return nil
+      }
+      return policy.isRestricted(source, on: policyName(of: selection)) ? selection : nil
+    }
+  }
+
   /// What the policy in force leaves of `clip`, which has these forms, and the records of what it takes away.
   func judgeAnew(
     _ clip: Clip, _ forms: [Representation], on selection: NamedAtom

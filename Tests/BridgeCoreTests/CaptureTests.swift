@@ -119,6 +119,9 @@ private let text: [UInt8] = Array("content".utf8)
       stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .refuse), ("text/html", .nothingStored)]))
       #expect((stage.owner == Stage.daemon) == isHeld)
       #expect(stage.audit.last?.outcome == (isHeld ? .emptied : .left))
+      #expect(stage.bridge.restrictedForeigners.isEmpty)
+      stage.replacePolicy(Policies.denyLedgerCopies)
+      #expect(stage.bridge.restrictedForeigners == (isHeld ? [] : [stage.atoms.clipboard]))
     }
   }
 

@@ -120,6 +120,31 @@ import Testing
     #expect(asked == seen, "one question for each copy that was seen")
   }
 
+  /// An owner that was left alone because nothing was against it is met when a new policy has something against it.
+  @Test func ownerLeftInPlaceMeetsTheNextPolicy() throws {
+    var quick = Ruleset()
+    quick.limits = [.targetsTimeout: 50]
+    let policy = PolicySet(managed: quick, user: Ruleset())
+    let first = EffectRunner(display: try server.connect(), policy: policy, options: .init()) { _ in }
+    try first.start()
+    peer.xcb.setSelectionOwner(peer.ownerWindow.id, selection: clipboard.atom.id, time: 0)
+    peer.synchronize()
+    first.synchronize()
+    while let deadline = first.nextDeadline {
+      while MonotonicTime.now < deadline { usleep(1_000) }
+      first.deadlineReached()
+    }
+    #expect(peer.selectionOwner(clipboard.atom) == peer.ownerWindow)
+    let position = SourcePosition(file: "test.yaml", line: 1, column: 1)
+    var rule = Rule(RuleReference(name: "nobody copies", position: position), verdict: .deny)
+    rule.actions = [.copy]
+    var denial = Ruleset()
+    denial.rules = [rule]
+    first.replacePolicy(PolicySet(managed: denial, user: Ruleset()))
+    first.synchronize()
+    #expect(peer.selectionOwner(clipboard.atom) == first.display.ownerWindow)
+  }
+
   @Test func successorMakesUsStop() throws {
     let first = try runner()
     try first.start()

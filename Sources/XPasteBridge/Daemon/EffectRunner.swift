@@ -257,6 +257,7 @@ final class EffectRunner {
     guard !isLost else { return }
     carryOut(bridge.replacePolicy(policy, at: .now))
     rewatch()
+    bridge.restrictedForeigners.forEach(adopt)
     actions?.replacePolicy(policy)
     display.flush()
   }
