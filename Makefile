@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test table check soak fuzz bench install uninstall clean
+.PHONY: help build run test table check soak fuzz store-kills bench install uninstall clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -25,7 +25,7 @@ SWIFT_BUILD = swift build --scratch-path $(SCRATCH) -c release --static-swift-st
 export XPASTEBRIDGE = $(abspath $(BINARY))
 
 help: ## List the goals
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 	@echo
 	@echo "Variables: PREFIX (now $(PREFIX)), DESTDIR, SCRATCH (now $(SCRATCH));"
 	@echo "XPB_SKIP_PACKAGES=1 in the environment keeps make from installing Debian packages."
@@ -64,11 +64,21 @@ fuzz: ## Fuzz what reads other people's bytes, each target for SECONDS (60), two
 	Scripts/install-packages build
 	SCRATCH=$(SCRATCH) Fuzz/run --seconds $(or $(SECONDS),60)
 
+# COUNT=N more or fewer kills; SEED=N gives the same orders again. The folder is in memory: a process's end isn't the disk's.
+store-kills: ## Kill a writer of the boards' store 10,000 times and look each time for what it had confirmed
+	Scripts/install-packages build
+	swift build --scratch-path $(SCRATCH) -c release --product StoreTrial
+	rm -rf /dev/shm/xpastebridge-store-kills
+	$(SCRATCH)/release/StoreTrial kills $(or $(COUNT),10000) /dev/shm/xpastebridge-store-kills $(SEED)
+	rm -rf /dev/shm/xpastebridge-store-kills
+
 bench: ## Measure against the budgets, a bare C owner and other programs; fails only if it can't measure
 	Scripts/install-packages build bench
 	$(SWIFT_BUILD)
 	swift build --scratch-path $(SCRATCH) -c release --product PolicyBench
-	Benchmarks/run --binary $(BINARY) --policy-bench $(SCRATCH)/release/PolicyBench
+	swift build --scratch-path $(SCRATCH) -c release --product StoreBench
+	Benchmarks/run --binary $(BINARY) --policy-bench $(SCRATCH)/release/PolicyBench \
+	  --store-bench $(SCRATCH)/release/StoreBench
 
 # What is installed, in pairs of source and destination; uninstall removes the same list.
 MAN1 = $(wildcard man/*.1)

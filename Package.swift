@@ -17,6 +17,8 @@ let package = Package(
         ])
       ]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
 
     .target(name: "Policy", swiftSettings: pure),
@@ -26,6 +28,8 @@ let package = Package(
     .target(name: "BridgeCore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "Actions", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "PolicyFile", dependencies: ["CYaml", "Policy"], swiftSettings: strict),
+    .target(
+      name: "BoardStore", dependencies: ["CSQLite", "CSodium", "CSystemd", "GuardedMemory"], swiftSettings: strict),
     .target(name: "X11", dependencies: ["Actions", "CX11", "GuardedMemory", "Selection"], swiftSettings: shell),
     .executableTarget(
       name: "XPasteBridge",
@@ -39,12 +43,20 @@ let package = Package(
     .executableTarget(
       name: "PolicyBench", dependencies: ["Policy", "PolicyFile"], path: "Benchmarks/PolicyBench", swiftSettings: strict
     ),
+    .executableTarget(
+      name: "StoreBench", dependencies: ["BoardStore", "CSQLite"], path: "Benchmarks/StoreBench", swiftSettings: strict),
+    // A program that keeps clips and may be killed at any moment, and the one that kills it.
+    .executableTarget(
+      name: "StoreTrial", dependencies: ["BoardStore"], path: "Tests/StoreTrial", swiftSettings: strict),
 
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(
       name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["GuardedMemory", "Selection"], swiftSettings: strict),
     .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),
+    .testTarget(
+      name: "BoardStoreTests", dependencies: ["BoardStore", "CSQLite", "GuardedMemory", "StoreTrial"],
+      swiftSettings: strict),
     .testTarget(
       name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
     .testTarget(name: "ActionsTests", dependencies: ["Actions", "Policy", "Selection"], swiftSettings: strict),

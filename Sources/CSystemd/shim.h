@@ -1,12 +1,16 @@
 #ifndef XPB_CSYSTEMD_SHIM_H
 #define XPB_CSYSTEMD_SHIM_H
+#include <linux/keyctl.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
@@ -16,6 +20,7 @@
 
 /* Hidden by the Glibc module behind _GNU_SOURCE. */
 extern int memfd_create(const char *name, unsigned flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 
 /* The address of a symbol cannot be written in Swift. */
@@ -23,6 +28,23 @@ static inline const unsigned *xpb_bus_vtable_format(void) { return &sd_bus_objec
 
 /* prctl is variadic, which Swift cannot call. */
 static inline int xpb_prctl_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); }
+
+static inline int xpb_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+/* The kernel's keyrings have no functions in the C library, and syscall is variadic. */
+extern long syscall(long number, ...);
+static inline long xpb_keyring_search(const char *name) {
+  return syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", name, 0);
+}
+static inline long xpb_keyring_read(long key, void *bytes, unsigned long count) {
+  return syscall(SYS_keyctl, KEYCTL_READ, key, bytes, count);
+}
+static inline long xpb_keyring_add(const char *name, const void *bytes, unsigned long count) {
+  return syscall(SYS_add_key, "user", name, bytes, count, KEY_SPEC_USER_KEYRING);
+}
+static inline long xpb_keyring_unlink(long key) {
+  return syscall(SYS_keyctl, KEYCTL_UNLINK, key, KEY_SPEC_USER_KEYRING);
+}
 
 /* What is sent to ask about Unix sockets: the header and the question, with no padding between (both are whole words). */
 struct xpb_unix_question {

@@ -4,7 +4,8 @@ import Synchronization
 /// Pages that hold content and nothing else: out of core dumps, not inherited by child processes, and kept out of swap
 /// where the system permits it.
 ///
-/// Whoever stores content here wipes it, for only the one who stored it knows how far it reaches.
+/// Whoever stores content here wipes it, for only the one who stored it knows how far it reaches; or asks for pages that
+/// are wiped as a whole when their last user lets go.
 @safe public final class GuardedPages: @unchecked Sendable {
   /// Bytes in all pages of this kind, and those of them that the system didn't let us keep out of swap.
   public struct Usage: Hashable, Sendable {
@@ -32,14 +33,16 @@ import Synchronization
   /// Whether they can be written, and so wiped.
   public private(set) var isWritable: Bool
   private var isLocked = false
+  private let isWipedAtEnd: Bool
 
-  /// Pages of this process's own, all zero.
-  public init(byteCount: Int) {
+  /// Pages of this process's own, all zero; with `wipedAtEnd` they are wiped before they are given back.
+  public init(byteCount: Int, wipedAtEnd: Bool = false) {
     let found = mmap(nil, max(1, byteCount), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let found, found != MAP_FAILED else { fatalError("the system has no memory for \(byteCount) bytes") }
     base = found
     self.byteCount = byteCount
     isWritable = true
+    isWipedAtEnd = wipedAtEnd
     count()
     lock()
   }
@@ -53,10 +56,12 @@ import Synchronization
     base = found
     self.byteCount = byteCount
     self.isWritable = isWritable
+    isWipedAtEnd = false
     count()
   }
 
   deinit {
+    if isWipedAtEnd { wipe(0..<byteCount) }
     munmap(base, max(1, byteCount))
     Self.held.subtract(wholeBytes, ordering: .relaxed)
     if isLocked { Self.locked.subtract(wholeBytes, ordering: .relaxed) }
