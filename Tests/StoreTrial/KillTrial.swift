@@ -26,7 +26,11 @@ final class KillTrial {
     for round in 0..<count {
       guard let lines = killedWriter(round) else { return false }
       guard verify(lines, round) else { return false }
-      if (round + 1).isMultiple(of: 500) { print("\(round + 1) kills, \(confirmed) confirmed, \(lost) lost") }
+      if (round + 1).isMultiple(of: 100) {
+        print("\(round + 1) kills, \(confirmed) confirmed, \(lost) lost")
+        // Output to a file would else be seen at the end alone.
+        fflush(nil)
+      }
     }
     print("\(cutShort) kills cut an order short, \(rekeyed) changes of the key were confirmed")
     print("\(count) kills, \(confirmed) confirmed, \(lost) lost")
