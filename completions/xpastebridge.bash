@@ -36,7 +36,7 @@ _xpastebridge() {
     "policy show:--timeout" | "policy show:-t") return ;;
     "policy explain:--from") return ;;
     "policy explain:--to") return ;;
-    "policy explain:--action") COMPREPLY=($(compgen -W "copy cut paste" -- "$current")); return ;;
+    "policy explain:--action") COMPREPLY=($(compgen -W "copy cut paste drag" -- "$current")); return ;;
     "policy explain:--target") return ;;
     "policy explain:--size") return ;;
     "policy explain:--selection") return ;;

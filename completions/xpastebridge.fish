@@ -41,7 +41,7 @@ complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from show' -l json -s j -d 'print JSON'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l from -r -d 'the app that copies, or that the clip came from'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l to -r -d 'the app that pastes'
-complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l action -r -a 'copy cut paste' -d 'copy, cut or paste (default: paste with --to, else copy)'
+complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l action -r -a 'copy cut paste drag' -d 'copy, cut, paste or drag (default: paste with --to, else copy)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l target -r -d 'the target, for example text/html'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l size -r -d 'the clip'\''s size; K, M and G count 1024s'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l sensitive -d 'the source marked the clip secret'

@@ -93,7 +93,7 @@ _xpastebridge() {
       _arguments \
         '--from=[the app that copies, or that the clip came from]:APP:' \
         '--to=[the app that pastes]:APP:' \
-        '--action=[copy, cut or paste (default\: paste with --to, else copy)]:ACTION:(copy cut paste)' \
+        '--action=[copy, cut, paste or drag (default\: paste with --to, else copy)]:ACTION:(copy cut paste drag)' \
         '--target=[the target, for example text/html]:TARGET:' \
         '--size=[the clip'\''s size; K, M and G count 1024s]:BYTES:' \
         '--sensitive[the source marked the clip secret]' \

@@ -144,8 +144,10 @@ struct ScenePromises {
         if case .gone(window) = cause { break }
         try Finding.unless(watched.remove(window) != nil, "no longer watches \(window), which it didn't")
       case .retain(_, let held): if let held { try checkRetained(held) }
-      case .giveUp, .readPointer, .guardPastes, .releasePointer, .releaseKeyboard, .clearCutBuffer, .retake:
-        throw Finding("does something to PRIMARY, which nobody has touched, or to a forged claim that nobody made")
+      case .giveUp, .readPointer, .guardPastes, .releasePointer, .releaseKeyboard, .clearCutBuffer, .retake, .standIn,
+        .standDown:
+        throw Finding(
+          "does something to PRIMARY or to a drag, which nobody has touched, or to a forged claim that nobody made")
       case .readAnswer, .endConversion, .claim, .reassert, .readPairs, .audit: break
       }
     }

@@ -245,7 +245,7 @@ final class CoreScene {
       return .pairsRead(request, pairLists[TransferKey(window: request.requestor, property: request.property)])
     case .retain(_, let held): retained = held
     case .giveUp, .readPointer, .guardPastes, .releasePointer, .releaseKeyboard, .clearCutBuffer, .retake: break
-    case .reassert, .store, .storeMetadata, .notify, .watch, .unwatch, .audit: break
+    case .standIn, .standDown, .reassert, .store, .storeMetadata, .notify, .watch, .unwatch, .audit: break
     }
     return nil
   }

@@ -109,7 +109,7 @@ public struct ActionGuard: Sendable {
   }
 
   /// Whether keys have to be held back on any window: only then the keyboard matters.
-  public var needsKeyboard: Bool { windows.values.contains { $0.allowed.count < Action.allCases.count } }
+  public var needsKeyboard: Bool { windows.values.contains { $0.allowed.count < Action.byCommand.count } }
 
   /// The keyboard is another one, or another of its groups is in force; without one nothing is held back.
   public mutating func setKeyboard(_ keyboard: Keyboard?, group: Int) -> [ActionEffect] {
@@ -124,7 +124,7 @@ public struct ActionGuard: Sendable {
 
   private mutating func regrab(_ window: Window) -> [ActionEffect] {
     guard var known = windows[window] else { return [] }
-    let denied = Set(Action.allCases).subtracting(known.allowed)
+    let denied = Set(Action.byCommand).subtracting(known.allowed)
     var plan: GrabPlan?
     if let keyboard, !denied.isEmpty {
       plan = GrabPlan(denied, keys: KeyChoice.keys(of: known.subject, in: policy), on: keyboard, group: group)

@@ -32,7 +32,7 @@ public struct GrabPlan: Hashable, Sendable {
 
   /// The keys that start one of `actions` by `keys` while `group` is in force.
   public init(_ actions: Set<Action>, keys: KeySet, on keyboard: Keyboard, group: Int) {
-    for action in Action.allCases where actions.contains(action) {
+    for action in Action.byCommand where actions.contains(action) {
       for chord in keys.chords[action] ?? [] {
         for grab in keyboard.grabs(for: chord, group: group) where self.actions[grab] == nil {
           self.actions[grab] = action

@@ -10,6 +10,8 @@ public struct AuditRecord: Hashable, Sendable {
     case cut
     /// Content was asked for.
     case paste
+    /// What is being dragged was asked for.
+    case drag
     /// The list of targets or other metadata was asked for.
     case list
     /// The source cleared the selection.

@@ -55,6 +55,8 @@ public struct Bridge: Sendable {
   var pointer = PointerGuard()
   /// What an owner gave before, while it is being read once more.
   var earlierReading: [NamedAtom: Clip?] = [:]
+  /// The drag whose readers we answer; `nil` while there is none.
+  var heldDrag: HeldDrag?
 
   /// A core with nothing on its selections.
   ///
@@ -119,6 +121,7 @@ public struct Bridge: Sendable {
   /// Claims `selection`; the outcome comes as `.claimSettled`.
   mutating func claim(_ claim: Claim, on selection: NamedAtom) -> [Effect] {
     phases[selection] = .claiming(claim)
+    if selection == atoms.drag { return [.standIn(selection: selection, time: claim.holding.time, for: claim.owner)] }
     return [.claim(selection: selection, time: claim.holding.time, expecting: claim.owner)]
   }
 
@@ -132,6 +135,7 @@ public struct Bridge: Sendable {
       recorded[selection] = [:]
       usedUp[selection] = nil
       claimedAt[selection] = now
+      if selection == atoms.drag { heldDrag = HeldDrag(source: claim.owner, lookAt: Self.nextLook(after: now)) }
       let hasClip = claim.holding.clip != nil
       return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
     case .superseded where claim.isRestored:
@@ -172,7 +176,8 @@ public struct Bridge: Sendable {
       recorded[selection] = [:]
       switch phases[selection]! {
       case .held(let holding):
-        guard let clip = holding.clip else { continue }
+        // Who may have what is being dragged is decided when they ask.
+        guard selection != atoms.drag, let clip = holding.clip else { continue }
         let (kept, records) = judgeAnew(clip, clip.entries.map(\.representation), on: selection)
         phases[selection] = .held(Holding(time: holding.time, clip: kept))
         effects += records + [.reassert(selection: selection, time: holding.time)]
@@ -202,7 +207,10 @@ public struct Bridge: Sendable {
       case .capturing(let capture) where capture.isOverdue: source = capture.source
       default: return nil
       }
-      return policy.isRestricted(source, on: policyName(of: selection)) ? selection : nil
+      let isRestricted =
+        selection == atoms.drag
+        ? policy.foresight(ofDragsFrom: source) != .free : policy.isRestricted(source, on: policyName(of: selection))
+      return isRestricted ? selection : nil
     }
   }
 
@@ -225,6 +233,7 @@ public struct Bridge: Sendable {
   /// When `.deadlineReached` has to be handed in, if nothing happens before; `nil` when nothing waits.
   public var nextDeadline: MonotonicTime? {
     var next = transfers.values.map { idleDeadline(of: $0) }.min()
+    if let due = heldDrag?.lookAt { next = next.map { min($0, due) } ?? due }
     if let due = pointer.press?.deadline { next = next.map { min($0, due) } ?? due }
     for (selection, phase) in phases {
       guard let due = deadline(of: phase, on: selection) else { continue }
@@ -256,6 +265,7 @@ public struct Bridge: Sendable {
     for key in idle.sorted(by: { ($0.window.id, $0.property.id) < ($1.window.id, $1.property.id) }) {
       effects += drop(key, outcome: .incomplete, limit: .idleTimeout)
     }
+    effects += lookAfterDrag(at: now)
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
@@ -314,6 +324,7 @@ public struct Bridge: Sendable {
     case atoms.clipboard: "clipboard"
     case atoms.primary: "primary"
     case atoms.secondary: "secondary"
+    case atoms.drag: "drag"
     default: selection.name
     }
   }

@@ -113,7 +113,7 @@ extension Bridge {
           status.state = .empty
           break
         }
-        status.state = .held
+        status.state = clip.entries.isEmpty ? .empty : .held
         status.source = clip.source
         status.targets = clip.entries.map(\.representation.target.name)
         status.bytes = clip.byteCount

@@ -27,6 +27,8 @@ struct Capture: Sendable {
   var isCleared = false
   /// Hand-overs to answer when the capture is over.
   var saves: [SaveRequest] = []
+  /// When it is taken over with what has come by then; `nil` but for drags.
+  var takenBy: MonotonicTime?
   /// Whether a program offers again what another one had marked secret.
   var repeatsSecret = false
 
@@ -49,6 +51,7 @@ extension Bridge {
   /// A selection has a new owner: the copy is decided, and denied or captured (product.md 5.2, 5.3).
   mutating func ownerChanged(_ change: OwnerChange, from subject: Subject?, at now: MonotonicTime) -> [Effect] {
     guard let phase = phases[change.selection] else { return [] }
+    if change.selection == atoms.drag { return dragChanged(change, from: subject, phase, at: now) }
     guard change.owner != .none else { return ownerGone(change, from: phase, at: now) }
     let source = subject ?? .unknown
     noteLoss(of: phase, on: change.selection, at: now)
@@ -153,12 +156,12 @@ extension Bridge {
 
   // MARK: conversions
 
-  private mutating func nextConversion() -> ConversionID {
+  mutating func nextConversion() -> ConversionID {
     conversionCount += 1
     return ConversionID(conversionCount)
   }
 
-  private mutating func open(
+  mutating func open(
     _ id: ConversionID, _ selection: NamedAtom, _ target: Target, time: ServerTime, at now: MonotonicTime
   ) -> Effect {
     conversions[id] = OpenConversion(
@@ -185,7 +188,7 @@ extension Bridge {
     return conclude(id, step, at: now)
   }
 
-  private mutating func conclude(_ id: ConversionID, _ step: IncomingTransfer.Step, at now: MonotonicTime) -> [Effect] {
+  mutating func conclude(_ id: ConversionID, _ step: IncomingTransfer.Step, at now: MonotonicTime) -> [Effect] {
     guard let conversion = conversions[id] else { return [] }
     switch step {
     case .wait: return []
@@ -212,7 +215,7 @@ extension Bridge {
         capture.failed.append((target, limit))
       }
       if let limit, limit == scarcer { return effects + tooLarge(capture, limit, on: conversion.selection) }
-      guard capture.pending.isEmpty else {
+      guard capture.pending.isEmpty, capture.listing == nil else {
         phases[conversion.selection] = .capturing(capture)
         return effects
       }
@@ -246,6 +249,7 @@ extension Bridge {
     _ conversion: OpenConversion, _ capture: Capture, at now: MonotonicTime
   ) -> [Effect] {
     let selection = conversion.selection
+    if selection == atoms.drag { return dragListed(conversion.transfer.atoms, capture, at: now) }
     var capture = capture
     let list: TargetList
     if let listed = conversion.transfer.atoms {
@@ -293,6 +297,7 @@ extension Bridge {
     _ capture: Capture, on selection: NamedAtom, expecting owner: Window, limit: AuditRecord.Limit?,
     at now: MonotonicTime
   ) -> [Effect] {
+    if selection == atoms.drag { return takeDrag(capture, limit: limit) }
     if capture.isCleared, !capture.hasCutFiles {
       let change = OwnerChange(selection: selection, owner: .none, cause: .set, selectionTime: capture.selectionTime)
       return clear(change, from: .capturing(capture), at: now)
@@ -367,6 +372,7 @@ extension Bridge {
   private mutating func tooLarge(
     _ capture: Capture, _ limit: AuditRecord.Limit, on selection: NamedAtom
   ) -> [Effect] {
+    if selection == atoms.drag { return takeDrag(capture, limit: limit) }
     var capture = capture
     let effects = abandonConversions(of: &capture, limit: nil)
     if staysWithOwner(capture.source, on: selection) {
@@ -403,44 +409,6 @@ extension Bridge {
     capture.pending = []
     capture.failed += capture.later.joined().map { ($0, limit) }
     capture.later = []
-    return effects
-  }
-
-  // MARK: deadlines
-
-  /// When something of a capture is overdue.
-  func deadline(of capture: Capture) -> MonotonicTime? {
-    guard !capture.isOverdue else { return nil }
-    let limits = policy.limits
-    if capture.listing != nil {
-      return capture.startedAt.advanced(byMilliseconds: min(limits.targetsMilliseconds, limits.captureMilliseconds))
-    }
-    let whole = capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds)
-    let idle = capture.pending.compactMap { conversions[$0] }.filter { $0.transfer.isIncremental }
-      .map { $0.lastProgress.advanced(byMilliseconds: limits.idleMilliseconds) }
-    return idle.reduce(whole, min)
-  }
-
-  /// Ends what is overdue of a capture: the whole of it, or single transfers that stand still.
-  mutating func captureOverdue(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
-    let limits = policy.limits
-    if capture.listing != nil {
-      var capture = capture
-      let effects = leave(capture, on: selection, limit: .targetsTimeout)
-      (capture.isOverdue, capture.saves) = (true, [])
-      phases[selection] = .capturing(capture)
-      return effects
-    }
-    if now >= capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds) {
-      return settle(capture, on: selection, expecting: capture.owner, limit: .captureTimeout, at: now)
-    }
-    var effects: [Effect] = []
-    for id in capture.pending.sorted(by: { $0.number < $1.number }) {
-      guard let conversion = conversions[id], conversion.transfer.isIncremental,
-        now >= conversion.lastProgress.advanced(byMilliseconds: limits.idleMilliseconds)
-      else { continue }
-      effects += conclude(id, conversions[id]!.transfer.fail(.timedOut), at: now)
-    }
     return effects
   }
 }

@@ -61,6 +61,11 @@ public enum Effect: Hashable, Sendable {
   case claim(selection: NamedAtom, time: ServerTime, expecting: Window)
   /// Take `selection` again with the time it is held since, so that apps that keep our list of targets ask anew.
   case reassert(selection: NamedAtom, time: ServerTime)
+  /// Have the requests for `selection` come to us from now on, if `source` still owns it and no newer change waits to be
+  /// read: as `.claim`, except that `source` stays its owner by name. Report `.claimSettled`.
+  case standIn(selection: NamedAtom, time: ServerTime, for: Window)
+  /// Take away the owner `source`, if it still is owner by name alone.
+  case standDown(selection: NamedAtom, time: ServerTime, for: Window)
   /// Let go of `selection`, if it is still ours with that time.
   case giveUp(selection: NamedAtom, time: ServerTime)
   /// Read whether a pointer button or Shift is down and report `.pointerRead`.

@@ -35,6 +35,7 @@ extension Bridge {
   /// The selections that are heard of under the policy in force.
   public var watchedSelections: [NamedAtom] {
     [atoms.clipboard] + [atoms.primary, atoms.secondary].filter { mode(of: $0) != .off }
+      + (policy.speaksOfDrags ? [atoms.drag] : [])
   }
 
   private func mode(of selection: NamedAtom) -> SelectionGuard {
@@ -58,6 +59,7 @@ extension Bridge {
   /// UTF8_STRING the ISO 2022 encodings are left out: GTK takes a second and more to make them of a large text that somebody
   /// has only marked.
   func wanted(_ listed: [Target], on selection: NamedAtom) -> [Target] {
+    if selection == atoms.drag { return listed.filter { !TargetList.dragSideEffects.contains($0.name) } }
     guard isMadeByPointer(selection) else { return listed }
     let markers = TargetList.secretMarkers
     let hasUTF8 = listed.contains { $0 == atoms.utf8String }
@@ -96,6 +98,7 @@ extension Bridge {
 
   /// The pointer was looked at: with nothing down the selection is made, and read.
   mutating func pointerRead(_ selection: NamedAtom, isBusy: Bool, at now: MonotonicTime) -> [Effect] {
+    if selection == atoms.drag { return dragLookedAt(isBusy: isBusy, at: now) }
     guard case .lingering(var lingering) = phases[selection] else { return [] }
     guard isBusy else {
       return read(lingering.owner, lingering.source, time: lingering.time, on: selection, at: now)
@@ -175,10 +178,9 @@ extension Bridge {
     var effects: [Effect] = []
     let watched = watchedSelections
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) where !watched.contains(selection) {
-      if case .held(let holding) = phases[selection] {
-        effects.append(.giveUp(selection: selection, time: holding.time))
-      }
+      if case .held(let holding) = phases[selection] { effects.append(giveUp(selection, since: holding.time)) }
       effects += abandonCapture(on: selection)
+      if selection == atoms.drag { heldDrag = nil }
       (phases[selection], earlierReading[selection]) = (nil, nil)
     }
     for selection in watched {

@@ -80,7 +80,9 @@ extension Bridge {
 
   /// The clip that may be given out of our hands: not a secret one, nor one that is to be read once (product.md 5.8).
   private func retainable(on selection: NamedAtom) -> (clip: Clip, time: ServerTime)? {
-    guard case .held(let holding)? = phases[selection], let clip = holding.clip, !clip.isSensitive,
+    // A drag ends with its source.
+    guard selection != atoms.drag, case .held(let holding)? = phases[selection], let clip = holding.clip,
+      !clip.isSensitive,
       usedUp[selection] == nil, !clip.entries.contains(where: { $0.decision.obligations.oneShot })
     else { return nil }
     return (clip, holding.time)

@@ -39,6 +39,7 @@ extension Bridge {
       return managerRequested(request, property: property, at: now)
     }
     guard case .held(let holding) = phases[request.selection] else { return [.notify(request, property: .none)] }
+    if request.selection == atoms.drag { heldDrag?.noteReading(at: now) }
     if request.target == atoms.multiple {
       // ICCCM 2.6.2: the pair list lies in the property, so there must be one.
       guard request.property != .none else { return [.notify(request, property: .none)] }
@@ -119,7 +120,10 @@ extension Bridge {
   ) -> (Answer, [Effect]) {
     if target == atoms.timestamp { return (.metadata(.time(holding.time)), []) }
     if target == atoms.targets { return list(holding, on: selection, to: subject, at: now) }
-    guard let clip = holding.clip, let entry = clip.entry(for: target) else { return (.refusal, []) }
+    guard let clip = holding.clip else { return (.refusal, []) }
+    guard let entry = clip.entry(for: target) else {
+      return (.refusal, selection == atoms.drag ? refusalOfDrag(target, clip, to: subject) : [])
+    }
     switch access(to: entry, of: clip, on: selection, for: subject, at: now) {
     case .granted(let decision, let grant):
       return (.content(entry.representation, decision, grant), [])
@@ -128,7 +132,7 @@ extension Bridge {
       let text = decision.obligations.replacement.flatMap { replacement($0, for: target) }
       var effects = recordOnce(
         record(
-          .paste, on: selection, source: clip.source, destination: subject, decision: decision,
+          kindOfReading(selection), on: selection, source: clip.source, destination: subject, decision: decision,
           outcome: text == nil ? .refused : .replaced, targets: [target.name]),
         on: selection)
       effects += countRefusal(by: client, on: selection, subject, decision, at: now)
@@ -179,7 +183,8 @@ extension Bridge {
     let form = entry.representation
     let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
     let request = Request(
-      action: .paste, source: clip.source, destination: subject, selection: policyName(of: selection), content: facts)
+      action: selection == atoms.drag ? .drag : .paste, source: clip.source, destination: subject,
+      selection: policyName(of: selection), content: facts)
     guard case .decided(let decision) = policy.evaluate(request) else {
       preconditionFailure("a request with its content known can always be decided")
     }

@@ -78,7 +78,8 @@ extension Bridge {
     decision: Decision? = nil, target: Target? = nil
   ) -> [Effect] {
     let record = AuditRecord(
-      kind: .paste, selection: policyName(of: selection), source: holding.clip?.source, destination: subject,
+      kind: kindOfReading(selection), selection: policyName(of: selection), source: holding.clip?.source,
+      destination: subject,
       targets: target.map { [$0.name] } ?? [], verdict: decision?.verdict ?? .allow,
       reason: decision?.reason ?? .builtInDefault, outcome: .refused, limit: limit, notifies: true,
       isAlwaysWritten: true)
@@ -122,7 +123,8 @@ extension Bridge {
     }
     let form = open.transfer.representation
     var record = record(
-      .paste, on: open.selection, source: open.source, destination: open.subject, decision: open.decision,
+      kindOfReading(open.selection), on: open.selection, source: open.source, destination: open.subject,
+      decision: open.decision,
       outcome: outcome, targets: [form.target.name], bytes: open.transfer.nextChunk * OutgoingTransfer.chunkBytes,
       limit: limit)
     record.bytes = min(record.bytes, form.payload.count)
@@ -149,14 +151,16 @@ extension Bridge {
       return [
         .audit(
           record(
-            .paste, on: selection, source: source, destination: subject, decision: decision, outcome: .served,
+            kindOfReading(selection), on: selection, source: source, destination: subject, decision: decision,
+            outcome: .served,
             targets: [form.target.name], bytes: form.payload.count))
       ]
     }
     if isOneShot, usedUp[selection]?.until == nil, !subject.isSameApp(as: source) {
       usedUp[selection] = (subject, now.advanced(byMilliseconds: Self.pasteMilliseconds))
     }
-    let key = VerdictKey(subject: subject, kind: .paste, outcome: .served, limit: nil, target: form.target)
+    let key = VerdictKey(
+      subject: subject, kind: kindOfReading(selection), outcome: .served, limit: nil, target: form.target)
     // Conversions within a moment are one paste; a later one is another (measured: Chromium makes up to 27 for one).
     let last = recorded[selection]?[key]
     guard last.map({ now >= $0.advanced(byMilliseconds: Self.pasteMilliseconds) }) ?? true else { return [] }
@@ -164,7 +168,8 @@ extension Bridge {
     return [
       .audit(
         record(
-          .paste, on: selection, source: source, destination: subject, decision: decision, outcome: .served,
+          kindOfReading(selection), on: selection, source: source, destination: subject, decision: decision,
+          outcome: .served,
           targets: [form.target.name], bytes: form.payload.count))
     ]
   }
@@ -196,7 +201,8 @@ extension Bridge {
     let isDue = flood.writtenAt.map { now >= $0.advanced(byMilliseconds: 60_000) } ?? true
     if flood.refusals > policy.limits.floodRefusals, isDue {
       var record = record(
-        .paste, on: selection, source: nil, destination: subject, decision: decision, outcome: .refused, limit: .flood)
+        kindOfReading(selection), on: selection, source: nil, destination: subject, decision: decision,
+        outcome: .refused, limit: .flood)
       record.count = flood.unwritten
       record.isAlwaysWritten = true
       record.notifies = flood.writtenAt == nil

@@ -4,6 +4,29 @@ enum Role: Int, CaseIterable {
   case cuts
   case isPasted
   case pastes
+  case isDragged
+  case receives
+}
+
+extension Action {
+  /// The part of the app that content comes from.
+  var sourceRole: Role {
+    switch self {
+    case .copy: .copies
+    case .cut: .cuts
+    case .paste: .isPasted
+    case .drag: .isDragged
+    }
+  }
+
+  /// The part of the app that content goes to, if there is one.
+  var destinationRole: Role? {
+    switch self {
+    case .copy, .cut: nil
+    case .paste: .pastes
+    case .drag: .receives
+    }
+  }
 }
 
 /// What of a subject can be looked up instead of tried: a literal class, path or name.
@@ -32,6 +55,7 @@ final class CompiledRuleset: Sendable {
   private let triggered: [Trigger: [Int]]
   let namesSelections: Bool
   let namesTargets: Bool
+  let speaksOfDrags: Bool
   /// Every number of bytes at which some rule's `size` begins or ceases to match, in order.
   let sizeBounds: [Int]
   private let targetLists: [[TargetPattern]: [CompiledTarget]]
@@ -57,6 +81,7 @@ final class CompiledRuleset: Sendable {
     }
     namesSelections = ruleset.rules.contains { $0.selections != nil }
     namesTargets = ruleset.rules.contains { $0.targets != nil }
+    speaksOfDrags = ruleset.rules.contains { $0.decidedActions.contains(.drag) }
     sizeBounds = Set(ruleset.rules.flatMap { [$0.size?.over, $0.size?.upTo] }.compactMap(\.self)).sorted()
     targetLists = Dictionary(ruleset.rules.compactMap(\.targets).map { ($0, $0.map(CompiledTarget.init)) }) { one, _ in
       one
@@ -174,11 +199,9 @@ private struct MatcherIndex {
     unconditional = Role.allCases.map { _ in RuleBits(count: rules.count) }
     for (number, rule) in rules.enumerated() {
       let actions = rule.decidedActions
-      if actions.contains(.copy) { note(number, .copies, rule.sourceMatcher(for: .copy)) }
-      if actions.contains(.cut) { note(number, .cuts, rule.sourceMatcher(for: .cut)) }
-      if actions.contains(.paste) {
-        note(number, .isPasted, rule.sourceMatcher(for: .paste))
-        note(number, .pastes, rule.destinationMatcher)
+      for action in Action.allCases where actions.contains(action) {
+        note(number, action.sourceRole, rule.sourceMatcher(for: action))
+        if let role = action.destinationRole { note(number, role, rule.destinationMatcher(for: action)) }
       }
     }
   }

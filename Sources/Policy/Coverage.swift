@@ -60,7 +60,7 @@ private struct CoverageSearch {
 
   private func parties(of rule: Rule, _ action: Action) -> [(isDestination: Bool, Matcher?)] {
     let source = (false, rule.sourceMatcher(for: action))
-    return action == .paste ? [source, (true, rule.destinationMatcher)] : [source]
+    return action.hasDestination ? [source, (true, rule.destinationMatcher(for: action))] : [source]
   }
 
   private mutating func remember(_ earlier: Earlier) {

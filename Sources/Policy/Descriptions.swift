@@ -70,8 +70,9 @@ extension Subject {
 extension Request {
   /// What is asked, in one line.
   public var summary: String {
-    var line = "\(action.rawValue) on \(selection) from \(source.summary)"
-    if action == .paste { line += " to \((destination ?? .unknown).summary)" }
+    var line = action == .drag ? "drag" : "\(action.rawValue) on \(selection)"
+    line += " from \(source.summary)"
+    if action.hasDestination { line += " to \((destination ?? .unknown).summary)" }
     if let content { line += ": \(content.target), \(content.size) bytes" + (content.isSensitive ? ", secret" : "") }
     return line
   }

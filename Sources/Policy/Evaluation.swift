@@ -10,7 +10,7 @@ extension PolicySet {
   func evaluate(_ request: Request, isSameApp: Bool, table: inout MemoTable) -> Evaluation {
     let source = table.profile(of: request.source, make: makeProfile)
     let destination =
-      request.action == .paste ? table.profile(of: request.destination ?? .unknown, make: makeProfile) : nil
+      request.action.hasDestination ? table.profile(of: request.destination ?? .unknown, make: makeProfile) : nil
     let masks = masks(for: request, table: &table)
     func findings(_ side: Int, _ source: [RuleBits], _ destination: [RuleBits]?) -> Findings {
       find(
@@ -49,14 +49,8 @@ extension PolicySet {
     _ request: Request, isSameApp: Bool, in ruleset: CompiledRuleset, source: [RuleBits], destination: [RuleBits]?,
     masks: [RuleBits]
   ) -> Findings {
-    let role: Role =
-      switch request.action {
-      case .copy: .copies
-      case .cut: .cuts
-      case .paste: .isPasted
-      }
-    let first = source[role.rawValue].words
-    let second = destination?[Role.pastes.rawValue].words
+    let first = source[request.action.sourceRole.rawValue].words
+    let second = request.action.destinationRole.flatMap { destination?[$0.rawValue].words }
     var findings = Findings()
     var seen: RuleBits?
     for index in first.indices {
@@ -83,7 +77,8 @@ extension PolicySet {
         }
       }
     }
-    if !isSameApp, let byDefault = ruleset.defaultDecision {
+    // A default is about the clipboard: drags are decided only where a rule names them.
+    if !isSameApp, request.action != .drag, let byDefault = ruleset.defaultDecision {
       findings.certain = Outcome(
         verdict: byDefault.verdict(for: request.action), reason: .fileDefault(byDefault.position))
     }
@@ -122,7 +117,7 @@ extension PolicySet {
   ) -> Decision {
     var managed = managed
     var user = user
-    if request.action != .paste {
+    if !request.action.hasDestination {
       managed?.settleAudience(of: source, boards: boards, among: self.managed.boards.count)
       user?.settleAudience(of: source, boards: boards, among: .max)
     }

@@ -65,12 +65,13 @@ extension Rule {
   func trial(of request: Request, groups: [String: Matcher]) -> Explanation.Result {
     if let failure = failureOfAction(request) { return .failed(failure) }
     let action = request.action
-    let isPaste = action == .paste
     let sourceKey = from == nil ? "apps" : "from"
     if let failure = sourceMatcher(for: action)?.failure(for: request.source, groups: groups) {
       return .failed("\(sourceKey): \(failure)")
     }
-    if isPaste, let failure = destinationMatcher?.failure(for: request.destination ?? .unknown, groups: groups) {
+    if action.hasDestination,
+      let failure = destinationMatcher(for: action)?.failure(for: request.destination ?? .unknown, groups: groups)
+    {
       return .failed("\(to == nil ? "apps" : "to"): \(failure)")
     }
     if let selections, !selections.contains(request.selection) {
@@ -87,9 +88,11 @@ extension Rule {
       if let actions, !actions.contains(request.action) {
         return "actions: is \(request.action.rawValue), rule wants \(quoted(actions.map(\.rawValue).sorted()))"
       }
+      if actions == nil, request.action == .drag { return "actions: is drag, which a rule has to name" }
       if to != nil { return "actions: is \(request.action.rawValue), a rule with `to` matches pastes only" }
       return "actions: is \(request.action.rawValue), `\(verdict)` doesn't apply to it"
     }
+    if request.isSameApp, request.action == .drag { return "same-app: a drag within one app is never decided" }
     if request.isSameApp, !includesSameApp { return "same-app: an app's own clip, rule doesn't say `same-app: true`" }
     return nil
   }

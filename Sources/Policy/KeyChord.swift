@@ -91,7 +91,7 @@ public struct KeySet: Hashable, Sendable {
 
   /// The action that a combination starts.
   public func action(of chord: KeyChord) -> Action? {
-    Action.allCases.first { chords[$0]?.contains(chord) ?? false }
+    Action.byCommand.first { chords[$0]?.contains(chord) ?? false }
   }
 }
 

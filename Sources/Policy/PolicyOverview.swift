@@ -76,7 +76,7 @@ extension PolicySet {
 extension KeyAssignment: CustomStringConvertible {
   /// The set and what differs from it, in one line.
   public var description: String {
-    let single = Action.allCases.compactMap { action in
+    let single = Action.byCommand.compactMap { action in
       chords[action].map {
         "\(action.rawValue): " + ($0.isEmpty ? "none" : $0.map(\.description).joined(separator: " "))
       }

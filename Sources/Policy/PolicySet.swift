@@ -79,18 +79,19 @@ public struct PolicySet: Sendable {
 
   /// Decides a request: the first rule that matches within each ruleset, the stricter of the two.
   ///
-  /// A paste of an app's own clip is allowed unless a rule that says `same-app: true` decides otherwise.
+  /// A paste of an app's own clip is allowed unless a rule that says `same-app: true` decides otherwise; a drag within an
+  /// app always is.
   public func evaluate(_ request: Request) -> Evaluation {
     let isSameApp = request.isSameApp
     if isLocked { return .decided(lockedDecision(request, isSameApp: isSameApp)) }
-    guard storage.decides else {
+    guard storage.decides, !(isSameApp && request.action == .drag) else {
       return .decided(Decision(verdict: .allow, reason: isSameApp ? .sameApp : .builtInDefault, grants: true))
     }
     return memo.use { table in evaluate(request, isSameApp: isSameApp, table: &table) }
   }
 
   private func lockedDecision(_ request: Request, isSameApp: Bool) -> Decision {
-    guard request.action == .paste else {
+    guard request.action.hasDestination else {
       var alone = Obligations()
       alone.isAppAlone = true
       return Decision(verdict: .private, reason: .locked, obligations: alone, grants: true)
@@ -165,6 +166,6 @@ public struct PolicySet: Sendable {
 }
 
 extension Request {
-  /// Whether it is an app's paste of its own clip.
-  var isSameApp: Bool { action == .paste && (destination?.isSameApp(as: source) ?? false) }
+  /// Whether it is an app's paste of its own clip, or a drag within it.
+  var isSameApp: Bool { action.hasDestination && (destination?.isSameApp(as: source) ?? false) }
 }

@@ -64,6 +64,7 @@ extension PolicySet {
   /// Decides a request as the daemon would meet it: a paste needs a copy before it, whose verdict, audience and terms
   /// count too. `policy explain`, `policy simulate` and the expectations ask this.
   public func outcome(of request: Request) -> Evaluation {
+    guard request.action != .drag else { return outcomeOfDrag(request) }
     guard request.action == .paste else { return evaluate(request) }
     var copy = request
     copy.action = .copy
@@ -76,12 +77,16 @@ extension PolicySet {
       return .decided(denial)
     }
     guard case .decided(let served) = evaluate(request) else { return .needsContent }
-    guard let content = request.content, served.verdict == .allow else { return .decided(served) }
-    for decision in [kept, served] where !decision.obligations.permits(content) {
-      return .decided(
-        Decision(verdict: .deny, reason: decision.reason, obligations: decision.obligations, grants: false))
+    return .decided(narrowed(served, [kept, served], request.content))
+  }
+
+  /// `decision`, or a denial where the terms of one of `decisions` leave this content out.
+  func narrowed(_ decision: Decision, _ decisions: [Decision], _ content: ContentFacts?) -> Decision {
+    guard let content, decision.verdict == .allow else { return decision }
+    for term in decisions where !term.obligations.permits(content) {
+      return Decision(verdict: .deny, reason: term.reason, obligations: term.obligations, grants: false)
     }
-    return .decided(served)
+    return decision
   }
 
   /// The expectations of all files that the policy doesn't meet.
@@ -102,9 +107,9 @@ extension Rule {
   }
 
   /// Whether it decides every `action` on `selection` of an app that it matches.
-  fileprivate func isUnconditional(for action: Action, on selection: String?) -> Bool {
+  func isUnconditional(for action: Action, on selection: String?) -> Bool {
     let isOfAll = selections == nil || selection != nil && concerns(selection)
-    return !needsContent && isOfAll && (action != .paste || (destinationMatcher ?? .any) == .any)
+    return !needsContent && isOfAll && (!action.hasDestination || (destinationMatcher(for: action) ?? .any) == .any)
   }
 }
 

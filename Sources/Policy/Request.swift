@@ -6,6 +6,14 @@ public enum Action: String, Hashable, Sendable, CaseIterable {
   case cut
   /// A conversion to a content target.
   case paste
+  /// Content that is dragged from one app over another, which may read it before anything is dropped.
+  case drag
+
+  /// What is done by a command or a key. A rule without `actions`, a `default:` and the keys of an app are about these.
+  public static let byCommand: [Action] = [.copy, .cut, .paste]
+
+  /// Whether there is one who receives.
+  public var hasDestination: Bool { self == .paste || self == .drag }
 }
 
 /// What is known of one representation of a clip.
@@ -29,16 +37,17 @@ public struct ContentFacts: Hashable, Sendable {
 public struct Request: Hashable, Sendable {
   /// What is done.
   public var action: Action
-  /// Who copies or cuts; for a paste, who the clip came from.
+  /// Who copies or cuts; for a paste, who the clip came from; for a drag, where it began.
   public var source: Subject
-  /// Who pastes; `nil` for copy and cut.
+  /// Who pastes, or over whom something is dragged; `nil` for copy and cut.
   public var destination: Subject?
   /// `clipboard`, `primary`, `secondary`, or a board's name.
   public var selection: String
   /// The representation in question; `nil` while a new clip's content isn't known yet.
   public var content: ContentFacts?
 
-  /// Asks whether `source` may copy or cut to `selection`, or `destination` may paste `source`'s clip from it.
+  /// Asks whether `source` may copy or cut to `selection`, or `destination` may paste `source`'s clip from it, or have what
+  /// is dragged out of `source`.
   public init(
     action: Action, source: Subject, destination: Subject? = nil, selection: String = "clipboard",
     content: ContentFacts? = nil

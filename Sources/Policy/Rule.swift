@@ -31,11 +31,11 @@ public struct Rule: Hashable, Sendable {
   public var reference: RuleReference
   /// Who copies or cuts, or whose clip is pasted.
   public var from: Matcher?
-  /// Who pastes; the rule then matches pastes only.
+  /// Who pastes, or has something dragged over it; the rule then matches pastes and drags only.
   public var to: Matcher?
-  /// Who acts: `from` for copy and cut, `to` for paste.
+  /// Who acts: `from` for copy, cut and drag, `to` for paste.
   public var apps: Matcher?
-  /// Which actions; `nil` for every action that the decision can answer.
+  /// Which actions; `nil` for copy, cut and paste, as far as the decision can answer them.
   public var actions: Set<Action>?
   /// `clipboard`, `primary`, `secondary` or boards; `nil` for all.
   public var selections: [String]?
@@ -58,13 +58,13 @@ public struct Rule: Hashable, Sendable {
     self.verdict = verdict
   }
 
-  /// The actions that it can decide: `to` leaves pastes only, `private` has no meaning for a paste, `ask` none for a
-  /// copy or cut.
+  /// The actions that it can decide: `to` leaves pastes and drags, `private` has no meaning for these, `ask` for nothing
+  /// but a paste.
   public var decidedActions: Set<Action> {
-    var decided = actions ?? Set(Action.allCases)
-    if to != nil { decided.formIntersection([.paste]) }
+    var decided = actions ?? Set(Action.byCommand)
+    if to != nil { decided.formIntersection([.paste, .drag]) }
     switch verdict {
-    case .private: decided.remove(.paste)
+    case .private: decided.subtract([.paste, .drag])
     case .ask: decided.formIntersection([.paste])
     case .allow, .deny: break
     }
@@ -81,8 +81,9 @@ public struct Rule: Hashable, Sendable {
     return .allOf([from, apps])
   }
 
-  /// What it demands of who pastes.
-  var destinationMatcher: Matcher? {
+  /// What it demands of who receives.
+  func destinationMatcher(for action: Action) -> Matcher? {
+    guard action == .paste else { return to }
     guard let to, let apps else { return to ?? apps }
     return .allOf([to, apps])
   }
@@ -116,7 +117,8 @@ public struct Rule: Hashable, Sendable {
     }
     return theirs.allSatisfy { action in
       covers(sourceMatcher(for: action), other.sourceMatcher(for: action))
-        && (action != .paste || covers(destinationMatcher, other.destinationMatcher))
+        && (!action.hasDestination
+          || covers(destinationMatcher(for: action), other.destinationMatcher(for: action)))
     }
   }
 }

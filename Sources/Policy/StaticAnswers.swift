@@ -3,9 +3,9 @@ extension PolicySet {
   /// The denial that `subject` meets whenever it tries `action` on CLIPBOARD, whatever the content and the other app;
   /// `nil` when some copy, cut or paste of its might pass.
   ///
-  /// An app may paste its own clips unless a rule says `same-app: true`; hence only such a rule denies every paste.
+  /// No key begins a drag, so there is none for it. An app may paste its own clips unless a rule says `same-app: true`; hence only such a rule denies every paste.
   public func staticDenial(of action: Action, by subject: Subject) -> Decision? {
-    guard !isLocked else { return nil }
+    guard !isLocked, action != .drag else { return nil }
     let profile = profile(of: subject)
     let answers = [profile.managed, profile.user].enumerated().compactMap { side, bits in
       staticDenial(of: action, side, bits)
@@ -23,6 +23,7 @@ extension PolicySet {
       case .copy: .copies
       case .cut: .cuts
       case .paste: .pastes
+      case .drag: .isDragged
       }
     for number in bits[role.rawValue] {
       let rule = ruleset.rules[number]
@@ -41,7 +42,7 @@ extension PolicySet {
 
   /// What `subject` may ever do on CLIPBOARD.
   public func possibleActions(of subject: Subject) -> Set<Action> {
-    Set(Action.allCases.filter { !alwaysDenies($0, by: subject) })
+    Set(Action.byCommand.filter { !alwaysDenies($0, by: subject) })
   }
 
   /// Whether any app at all can meet a static denial: else nobody's class or keys have to be looked at.

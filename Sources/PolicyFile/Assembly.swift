@@ -158,6 +158,26 @@ struct Assembly {
       reportCovered(ruleset.rules[rule].reference, by: ruleset.rules[earlier].reference)
     }
     for rule in ruleset.rules where rule.verdict == .allow { warn(about: rule, groups) }
+    warnAboutDrags(ruleset)
+  }
+
+  /// Text and files that may not be pasted can still be dragged, unless a rule says something of drags: any will do, one
+  /// that allows them too.
+  private func warnAboutDrags(_ ruleset: Ruleset) {
+    guard report.errors.isEmpty,
+      !(outer.rules + ruleset.rules).contains(where: { $0.decidedActions.contains(.drag) })
+    else { return }
+    let hint = "write a rule with `actions: drag`, one that allows them if that is meant"
+    if let rule = ruleset.rules.first(where: { $0.verdict != .allow }) {
+      report.warn(
+        .dragsUnsaid, at: rule.reference.position,
+        "`\(rule.reference.name)` says nothing of drags, nor does any rule: what it keeps back can be dragged",
+        hint: hint)
+    } else if let byDefault = ruleset.defaultDecision, byDefault.verdict != .allow {
+      report.warn(
+        .dragsUnsaid, at: byDefault.position, "a default says nothing of drags: what it keeps back can be dragged",
+        hint: hint)
+    }
   }
 
   private func reportCovered(_ rule: RuleReference, by earlier: RuleReference) {

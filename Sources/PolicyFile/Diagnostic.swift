@@ -72,6 +72,8 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case unknownGrant = "unknown-grant"
     /// Warning: a group that nothing uses.
     case unusedGroup = "unused-group"
+    /// Warning: what is kept from pastes can be dragged, since no rule names drags.
+    case dragsUnsaid = "drags-unsaid"
     /// Warning: a part of the language that has no effect yet.
     case notBuilt = "not-built"
   }

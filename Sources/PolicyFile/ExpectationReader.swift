@@ -27,11 +27,12 @@ struct ExpectationReader {
   }
 
   private func partiesFit(_ action: Action, _ entries: [String: Node], _ node: Node) -> Bool {
-    if action == .paste, entries["to"] == nil {
-      fields.report.error(.missingKey, at: node.position, "expected `to` in an expectation of a paste, found none")
+    if action.hasDestination, entries["to"] == nil {
+      fields.report.error(
+        .missingKey, at: node.position, "expected `to` in an expectation of a \(action.rawValue), found none")
       return false
     }
-    if action != .paste, let to = entries["to"] {
+    if !action.hasDestination, let to = entries["to"] {
       fields.report.error(
         .conflictingKeys, at: to.position, "expected no `to` beside `\(action.rawValue)`, found one")
       return false

@@ -16,7 +16,7 @@ struct KeysReader {
         assignment.base = set(value)
         return assignment.base == nil ? nil : assignment
       }
-      let keys = [KeysReader.setKey] + Action.allCases.map(\.rawValue)
+      let keys = [KeysReader.setKey] + Action.byCommand.map(\.rawValue)
       guard let entries = fields.mapping(value, in: "the keys of `\(name)`", keys: keys) else { return nil }
       guard !entries.isEmpty else {
         fields.report.error(
@@ -24,7 +24,7 @@ struct KeysReader {
         return nil
       }
       assignment.base = entries[KeysReader.setKey].flatMap(set)
-      for action in Action.allCases {
+      for action in Action.byCommand {
         if let node = entries[action.rawValue] { assignment.chords[action] = chords(node, action) }
       }
       rejectDoubles(assignment, entries)
@@ -63,7 +63,7 @@ struct KeysReader {
   /// One key can't start two actions.
   private func rejectDoubles(_ assignment: KeyAssignment, _ entries: [String: Node]) {
     var first: [KeyChord: Action] = [:]
-    for action in Action.allCases {
+    for action in Action.byCommand {
       for chord in assignment.chords[action] ?? [] {
         if let earlier = first[chord], let node = entries[action.rawValue] {
           fields.report.error(

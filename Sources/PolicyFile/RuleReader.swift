@@ -141,27 +141,39 @@ struct RuleReader {
     guard let apps = entries["apps"], let other = ["from", "to"].first(where: { entries[$0] != nil }) else { return }
     fields.report.error(
       .conflictingKeys, at: apps.position, "expected `apps` alone, found `\(other)` beside it",
-      hint: "`apps` means `from` for copy and cut and `to` for paste")
+      hint: "`apps` means `from` for copy, cut and drag and `to` for paste")
   }
 
   private func judgeActions(_ rule: Rule, _ entries: [String: Node]) {
     let report = fields.report
     if let actions = rule.actions, let node = entries["actions"], entries["decision"] != nil {
       for action in Action.allCases where actions.contains(action) && !rule.decidedActions.contains(action) {
-        let cause = rule.to != nil && action != .paste ? "`to`" : "`\(rule.verdict)`"
+        let cause = rule.to != nil && !action.hasDestination ? "`to`" : "`\(rule.verdict)`"
         report.error(
           .neverMatches, at: node.position, "expected actions that \(cause) can have, found `\(action.rawValue)`",
-          hint: rule.verdict == .private && action == .paste
-            ? "`private` is for copy and cut" : "only a paste has that")
+          hint: hint(for: action, in: rule))
       }
     } else if rule.verdict == .private, let to = entries["to"] {
       report.error(
         .neverMatches, at: to.position, "expected no `to` in a rule that decides `private`, found one",
         hint: "a paste can't be private; use `from` or `apps`")
     }
+    if rule.decidedActions.contains(.drag), let node = entries["selection"] {
+      report.error(
+        .conflictingKeys, at: node.position, "expected no `selection` in a rule about drags, found one",
+        hint: "a drag is on none that has a name; write a rule of its own for drags")
+    }
     if rule.includesSameApp, let node = entries["same-app"], !rule.decidedActions.contains(.paste) {
       report.error(
         .neverMatches, at: node.position, "expected a rule about pastes for `same-app`, found one without")
+    }
+  }
+
+  private func hint(for action: Action, in rule: Rule) -> String {
+    switch (action, rule.verdict) {
+    case (.drag, _): "a drag is allowed or denied"
+    case (.paste, .private): "`private` is for copy and cut"
+    default: "only a paste has that"
     }
   }
 
@@ -174,6 +186,8 @@ struct RuleReader {
       case (_, .deny) where RuleReader.narrowing.contains(key), (_, .ask) where RuleReader.narrowing.contains(key):
         cause = "that lets content move"
       case ("replace-with", .allow): cause = "that refuses"
+      case ("expires", _) where rule.decidedActions == [.drag], ("one-shot", _) where rule.decidedActions == [.drag]:
+        cause = "about copy, cut or paste"
       case ("board", _) where !copies, ("protect", _) where !copies: cause = "about copy or cut"
       default: break
       }

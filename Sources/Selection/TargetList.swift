@@ -51,6 +51,10 @@ public struct TargetList: Hashable, Sendable {
   /// Targets whose conversion does something (ICCCM 2.6.3): a capture must never ask them.
   public static let sideEffects: Set<String> = ["DELETE", "INSERT_SELECTION", "INSERT_PROPERTY"]
 
+  /// What is asked for in a drag that the source doesn't only answer: it saves a file where the one who asked has said
+  /// (XdndDirectSave), and without such a place it fails the whole drag.
+  public static let dragSideEffects: Set<String> = ["XdndDirectSave0"]
+
   /// Targets whose value is the number of a server resource or of the owner itself: meaningless once the owner is gone
   /// (ICCCM 2.6.2 table of targets).
   public static let ownersResources: Set<String> = [

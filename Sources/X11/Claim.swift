@@ -14,7 +14,7 @@ extension Display {
     claim(selection, for: ownerWindow, time: time, expecting: expected)
   }
 
-  /// The same for any window of ours.
+  /// The same for any window.
   ///
   /// The server is grabbed between the look and the claim. Timestamps alone don't order two claims within one
   /// millisecond: the server ignores only an *older* claim, so ours, with the time of the copy we captured, would
@@ -35,8 +35,29 @@ extension Display {
     let holder = Window(xcb.reply(to: settled)?.word(at: 8) ?? 0)
     xcb.flush()
     guard holder == window else { return .superseded }
-    awaitClaim(of: selection, at: time)
+    if isOurs(window) {
+      awaitClaim(of: selection, at: time)
+    } else {
+      awaitedStandIns[selection] = StandIn(source: window, time: time)
+    }
     return .held
+  }
+
+  /// Has the requests for `selection` come to us, if `source` owns it and nobody has claimed it since, `source` staying
+  /// its owner by name: the server sends requests to the client that named the owner, whoever's window that is.
+  public func standIn(_ selection: Atom, time: ServerTime, for source: Window) -> ClaimOutcome {
+    claim(selection, for: source, time: time, expecting: source)
+  }
+
+  /// Takes away the owner `source` where ``standIn(_:time:for:)`` named it and nobody has claimed the selection since.
+  public func standDown(_ selection: Atom, time: ServerTime, for source: Window) {
+    xcb.grabServer()
+    // Only what has come tells whether `source` has claimed anew; the reply brings everything along.
+    if selectionOwner(selection) == source, !hasOwnerChange(of: selection) {
+      xcb.setSelectionOwner(Window.none.id, selection: selection.id, time: time.milliseconds)
+    }
+    xcb.ungrabServer()
+    xcb.flush()
   }
 
   /// Takes a selection of ours again with the time it is held since: everybody who listens sees a change of owner. The

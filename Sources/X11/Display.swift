@@ -44,6 +44,8 @@ import Selection
   private var takenCount = 0
   /// Claims of ours whose events have not been taken yet, oldest first, for selections whose changes we asked for.
   private var awaitedClaims: [Atom: [ServerTime]] = [:]
+  /// Claims in the name of a selection's owner whose events haven't come yet.
+  var awaitedStandIns: [Atom: StandIn] = [:]
   /// Events taken since the connection began.
   public private(set) var takenEventCount: UInt64 = 0
   private var isClosed = false
@@ -274,6 +276,12 @@ import Selection
       waiting.append(next)
     }
   }
+}
+
+/// A claim of ours in the name of another client's window.
+nonisolated struct StandIn: Hashable {
+  let source: Window
+  let time: ServerTime
 }
 
 /// The event masks we use (X protocol, "SETofEVENT").

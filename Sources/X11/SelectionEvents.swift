@@ -67,6 +67,10 @@ extension Display {
       if owner != .none, isOurs(owner) {
         return takeAwaitedClaim(of: selection, at: time) ? nil : .claimForged(atoms.named(selection), time)
       }
+      if cause == .set, awaitedStandIns[selection] == StandIn(source: owner, time: time) {
+        awaitedStandIns[selection] = nil
+        return nil
+      }
       guard !isOverwritten(selection, owner, cause) else { return nil }
       return .selection(
         .ownerChanged(
@@ -117,8 +121,11 @@ extension Display {
       return nil
     }
     // Anybody may send one. Only the window and the target tell that it is ours to await, and only our own property is
-    // read. An owner that answers twice would otherwise answer the next question on the same window.
-    guard let open = requestors.conversion(on: window), open.target == target else { return nil }
+    // read. An owner that answers twice would otherwise answer the next question on the same window. Qt 5 refuses what is
+    // dragged without naming a target (measured).
+    guard let open = requestors.conversion(on: window),
+      open.target == target || target == .none && property == .none
+    else { return nil }
     return .selection(.conversionAnswered(open.conversion, stored: property == answerProperty))
   }
 

@@ -49,7 +49,7 @@ import Testing
   @Test func othersNeedNoKeyboard() {
     var actions = ActionGuard(policy: Self.noCuts)
     let effects = actions.see(Self.window, of: Self.app("Editor"), isTopLevel: true)
-    #expect(effects == [.publish(Self.window, Set(Action.allCases))])
+    #expect(effects == [.publish(Self.window, Set(Action.byCommand))])
     #expect(!actions.needsKeyboard)
     #expect(actions.setKeyboard(Self.us, group: 0).isEmpty)
   }

@@ -240,6 +240,17 @@ struct Stage: CustomTestStringConvertible {
       (owners[selection], ownerTimes[selection]) = (Self.daemon, time)
       claims.append(selection)
       return [.claimSettled(selection: selection, .held)]
+    case .standIn(let selection, let time, let source):
+      guard !supersedesNextClaim, owners[selection] == source else {
+        supersedesNextClaim = false
+        return [.claimSettled(selection: selection, .superseded)]
+      }
+      ownerTimes[selection] = time
+      claims.append(selection)
+      return [.claimSettled(selection: selection, .held)]
+    case .standDown(let selection, _, let source):
+      if owners[selection] == source { owners[selection] = Window.none }
+      return []
     case .reassert: return []
     case .retake(let selection, let time):
       (owners[selection], ownerTimes[selection]) = (Self.daemon, time)

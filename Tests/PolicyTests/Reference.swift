@@ -33,7 +33,7 @@ struct Reference {
   }
 
   func matches(_ rule: Rule, _ request: Request, _ groups: [String: Matcher]) -> Bool {
-    if let actions = rule.actions, !actions.contains(request.action) { return false }
+    guard (rule.actions ?? [.copy, .cut, .paste]).contains(request.action) else { return false }
     let source = request.source
     if let from = rule.from, !belongs(source, from, groups) { return false }
     if request.action == .paste {
@@ -42,6 +42,11 @@ struct Reference {
       if destination.isSameApp(as: source), !rule.includesSameApp { return false }
       if let to = rule.to, !belongs(destination, to, groups) { return false }
       if let apps = rule.apps, !belongs(destination, apps, groups) { return false }
+    } else if request.action == .drag {
+      let destination = request.destination ?? .unknown
+      if rule.verdict == .private || rule.verdict == .ask || destination.isSameApp(as: source) { return false }
+      if let to = rule.to, !belongs(destination, to, groups) { return false }
+      if let apps = rule.apps, !belongs(source, apps, groups) { return false }
     } else {
       if rule.to != nil || rule.verdict == .ask { return false }
       if let apps = rule.apps, !belongs(source, apps, groups) { return false }
@@ -65,7 +70,7 @@ struct Reference {
       if !isManaged { for group in ruleset.groups { groups[group.name] = group.matcher } }
       if let rule = ruleset.rules.first(where: { matches($0, request, groups) }) {
         found.append(Answer(verdict: rule.verdict, rule: rule.reference.name))
-      } else if isManaged, let byDefault = ruleset.defaultDecision, !isOwn {
+      } else if isManaged, let byDefault = ruleset.defaultDecision, !isOwn, request.action != .drag {
         let applies = request.action == .paste ? byDefault.verdict != .private : byDefault.verdict != .ask
         found.append(Answer(verdict: applies ? byDefault.verdict : .allow, rule: "default"))
       }

@@ -74,7 +74,7 @@ struct World {
       target: one(["STRING", "text/html", "image/png", "x"]), size: one([5, 10, 11, 64, 65, 1_000]),
       isSensitive: chance(30))
     return Request(
-      action: action, source: subject(), destination: action == .paste ? subject() : nil,
+      action: action, source: subject(), destination: action.hasDestination ? subject() : nil,
       selection: one(["clipboard", "clipboard", "primary", "board"]), content: known ? content : nil)
   }
 }

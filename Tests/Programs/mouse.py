@@ -86,6 +86,20 @@ class Mouse:
         self.button(number, True)
         self.button(number, False)
 
+    def grab(self):
+        """grab: keeps keyboard and pointer to itself, as a screen locker does; 0 is success, 1 that somebody has it."""
+        now = ctypes.c_ulong(0)
+        keyboard = self.x11.XGrabKeyboard(self.display, self.root, 0, 1, 1, now)
+        pointer = self.x11.XGrabPointer(
+            self.display, self.root, 0, 0, 1, 1, ctypes.c_ulong(0), ctypes.c_ulong(0), now)
+        return {"keyboard": keyboard, "pointer": pointer}
+
+    def ungrab(self):
+        now = ctypes.c_ulong(0)
+        self.x11.XUngrabKeyboard(self.display, now)
+        self.x11.XUngrabPointer(self.display, now)
+        self.sync()
+
     def where(self, window):
         """where WINDOW: its corner on the screen."""
         x, y = self.place(window, 0, 0)
@@ -108,7 +122,7 @@ def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
     mouse = Mouse()
     stopped = []
-    names = ["move", "down", "up", "hold", "drag", "click", "where", "pixels"]
+    names = ["move", "down", "up", "hold", "drag", "click", "where", "pixels", "grab", "ungrab"]
     commands = Commands({name: getattr(mouse, name) for name in names}, lambda: stopped.append(True))
     tell("ready", pid=os.getpid())
     while not stopped:

@@ -17,6 +17,10 @@ enum AuditSentence {
       // By now the program has deleted what it cut, and from a menu nobody can tell a cut from a copy.
       text += record.kind == .cut ? "; undo brings the text back" : "; if it was a cut, undo brings the text back"
     }
+    if record.kind == .drag, record.outcome == .refused {
+      // Measured: GTK says that it has taken what it was refused, and Qt then deletes what was to be moved.
+      text += "; if it was a move, undo brings it back"
+    }
     if let message = record.message { text += "; \(Label.plain(message))" }
     if let advice = advice(record) { text += "; \(advice)" }
     return text
@@ -77,11 +81,11 @@ enum AuditSentence {
     // A paste that was held back at the key has no source: not even an app's own clip may be pasted.
     if let source = record.source ?? record.destination { arguments += " --from \(quoted(source.summary))" }
     if let destination = record.destination {
-      arguments += " --to \(quoted(destination.summary)) --action paste"
+      arguments += " --to \(quoted(destination.summary)) --action \(record.kind == .drag ? "drag" : "paste")"
     } else {
       arguments += " --action \(record.kind == .cut ? "cut" : "copy")"
     }
-    if record.selection != "clipboard" { arguments += " --selection \(quoted(record.selection))" }
+    if record.selection != "clipboard", record.kind != .drag { arguments += " --selection \(quoted(record.selection))" }
     if let target = record.targets.first { arguments += " --target \(quoted(target)) --size \(record.bytes)" }
     return arguments
   }

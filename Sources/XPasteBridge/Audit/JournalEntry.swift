@@ -6,6 +6,7 @@ enum JournalKind: String, CaseIterable {
   case copy = "d419b17d936f4b9297b551923fda67e3"
   case cut = "01eb818a731443b9aaf53e2102457513"
   case paste = "9b78f828895f4c8c9f63189055a3d93f"
+  case drag = "19290ade84814c15a284dbd1625e45fd"
   case list = "b0fbb40e5e7c47de9da32e93e4927b4b"
   case clear = "fae887faaa23426995b6e4db2dee05a6"
   case expire = "89205856c7614ed3a29d7f99c7d488de"
@@ -20,6 +21,7 @@ enum JournalKind: String, CaseIterable {
     case .copy: self = .copy
     case .cut: self = .cut
     case .paste: self = .paste
+    case .drag: self = .drag
     case .list: self = .list
     case .clear: self = .clear
     case .expire: self = .expire

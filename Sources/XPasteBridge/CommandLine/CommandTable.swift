@@ -89,8 +89,8 @@ enum CommandTable {
         name: "from", value: "APP", isRequired: true, summary: "the app that copies, or that the clip came from"),
       OptionSpecification(name: "to", value: "APP", summary: "the app that pastes"),
       OptionSpecification(
-        name: "action", value: "ACTION", kind: .choice(["copy", "cut", "paste"]),
-        summary: "copy, cut or paste (default: paste with --to, else copy)"),
+        name: "action", value: "ACTION", kind: .choice(["copy", "cut", "paste", "drag"]),
+        summary: "copy, cut, paste or drag (default: paste with --to, else copy)"),
       OptionSpecification(name: "target", value: "TARGET", summary: "the target, for example text/html"),
       OptionSpecification(
         name: "size", value: "BYTES", kind: .number, summary: "the clip's size; K, M and G count 1024s"),

@@ -141,9 +141,11 @@ enum RequestReader {
     var destination: Subject?
     if let to = invocation.value("to") { destination = try subject(to, pid: 2) }
     let action = invocation.value("action").flatMap(Action.init) ?? (destination == nil ? .copy : .paste)
-    guard (action == .paste) == (destination != nil) else {
+    guard action.hasDestination == (destination != nil) else {
       throw UsageFailure(
-        description: action == .paste ? "`--action paste` needs --to=APP" : "`--to` goes with `--action paste` only")
+        description: action.hasDestination
+          ? "`--action \(action.rawValue)` needs --to=APP"
+          : "`--to` goes with `--action paste` and `--action drag` only")
     }
     let size = try invocation.value("size").map { (text) throws(UsageFailure) in try bytes(text) }
     var content: ContentFacts?

@@ -76,7 +76,8 @@ final class ControlService {
   }
 
   private func answerCan(_ call: BusMessage) throws(SystemFailure) {
-    guard let action = Action(rawValue: try call.readString()) else {
+    // A drag begins by no command, so there is nothing to ask before.
+    guard let action = Action(rawValue: try call.readString()), Action.byCommand.contains(action) else {
       throw SystemFailure(call: "CanPerformAction", code: EINVAL)
     }
     // 0 is no window's number: it stands for the active one.

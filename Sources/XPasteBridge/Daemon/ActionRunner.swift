@@ -43,8 +43,8 @@ final class ActionRunner {
     self.resolver = resolver
     self.onAudit = onAudit
     actions = ActionGuard(policy: policy)
-    let names = display.atoms.intern(Action.allCases.map { "_XPASTEBRIDGE_ACTION_\($0.rawValue.uppercased())" })
-    atoms = Dictionary(uniqueKeysWithValues: zip(Action.allCases, names.map(\.atom)))
+    let names = display.atoms.intern(Action.byCommand.map { "_XPASTEBRIDGE_ACTION_\($0.rawValue.uppercased())" })
+    atoms = Dictionary(uniqueKeysWithValues: zip(Action.byCommand, names.map(\.atom)))
   }
 
   /// Takes up the work: the windows that are there are seen to.
@@ -212,7 +212,7 @@ final class ActionRunner {
   }
 
   private func values(_ allowed: Set<Action>) -> [Atom] {
-    Action.allCases.filter(allowed.contains).compactMap { atoms[$0] }
+    Action.byCommand.filter(allowed.contains).compactMap { atoms[$0] }
   }
 
   private func carryOut(_ effects: [ActionEffect]) {
@@ -265,6 +265,7 @@ final class ActionRunner {
       case .copy: .copy
       case .cut: .cut
       case .paste: .paste
+      case .drag: .drag
       }
     onAudit(
       AuditRecord(

@@ -62,7 +62,7 @@ final class EffectRunner {
     self.display = display
     self.options = options
     self.onAudit = onAudit
-    display.atoms.intern(Self.atomNames)
+    display.atoms.intern(Self.atomNames + KnownAtoms.othersInDrags)
     atoms = KnownAtoms { display.atoms.intern($0) }
     limits = policy.limits
     bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
@@ -75,7 +75,8 @@ final class EffectRunner {
   }
 
   private static let atomNames = [
-    "CLIPBOARD", "PRIMARY", "SECONDARY", "CLIPBOARD_MANAGER", "TARGETS", "TIMESTAMP", "MULTIPLE", "SAVE_TARGETS",
+    "CLIPBOARD", "PRIMARY", "SECONDARY", "XdndSelection", "CLIPBOARD_MANAGER", "TARGETS", "TIMESTAMP", "MULTIPLE",
+    "SAVE_TARGETS",
     "ATOM_PAIR", "INCR", "NULL",
     "UTF8_STRING", "TEXT", "COMPOUND_TEXT", "text/plain", "text/plain;charset=utf-8", "text/html", "image/png",
     "MANAGER", "WM_STATE", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_XPASTEBRIDGE_ANSWER", "_XPASTEBRIDGE_TIME",
@@ -354,6 +355,12 @@ final class EffectRunner {
       isRinseDue = true
       display.reassert(selection.atom, time: time)
     case .retake(let selection, let time): display.retake(selection.atom, time: time)
+    case .standIn(let selection, let time, let source):
+      isRinseDue = true
+      return .claimSettled(selection: selection, display.standIn(selection.atom, time: time, for: source))
+    case .standDown(let selection, let time, let source):
+      isRinseDue = true
+      display.standDown(selection.atom, time: time, for: source)
     case .giveUp(let selection, let time): display.giveUp(selection.atom, time: time)
     case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
     case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
