@@ -11,6 +11,8 @@ DESTDIR ?=
 BINDIR = $(PREFIX)/bin
 MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/xpastebridge
+LIBEXECDIR = $(PREFIX)/libexec/xpastebridge
+ACTIONDIR = $(PREFIX)/share/xpastebridge/actions.d
 DOCS = $(wildcard docs/*.md schemas/*.json)
 # Both /usr/lib and /usr/local/lib are on the user service manager's search path.
 UNITDIR = $(PREFIX)/lib/systemd/user
@@ -21,7 +23,9 @@ FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 # Where Swift builds; one folder for release and debug.
 SCRATCH ?= .build
 BINARY = $(SCRATCH)/release/xpastebridge
-SWIFT_BUILD = swift build --scratch-path $(SCRATCH) -c release --static-swift-stdlib --product xpastebridge
+HELPER = $(SCRATCH)/release/xpastebridge-action
+SWIFT_RELEASE = swift build --scratch-path $(SCRATCH) -c release --static-swift-stdlib
+SWIFT_BUILD = $(SWIFT_RELEASE) --product xpastebridge && $(SWIFT_RELEASE) --product xpastebridge-action
 export XPASTEBRIDGE = $(abspath $(BINARY))
 
 help: ## List the goals
@@ -83,7 +87,8 @@ bench: ## Measure against the budgets, a bare C owner and other programs; fails 
 # What is installed, in pairs of source and destination; uninstall removes the same list.
 MAN1 = $(wildcard man/*.1)
 MAN5 = $(wildcard man/*.5)
-INSTALLED = $(BINDIR)/xpastebridge $(UNITDIR)/xpastebridge.service \
+INSTALLED = $(BINDIR)/xpastebridge $(LIBEXECDIR)/xpastebridge-action $(UNITDIR)/xpastebridge.service \
+  $(addprefix $(ACTIONDIR)/,$(notdir $(wildcard actions/*.yaml))) \
   $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) \
   $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) \
   $(addprefix $(DOCDIR)/examples/,$(notdir $(wildcard policy/*.yaml))) \
@@ -91,9 +96,12 @@ INSTALLED = $(BINDIR)/xpastebridge $(UNITDIR)/xpastebridge.service \
   $(if $(wildcard completions/xpastebridge.zsh),$(ZSHDIR)/_xpastebridge) \
   $(if $(wildcard completions/xpastebridge.fish),$(FISHDIR)/xpastebridge.fish)
 
-install: ## Install the binary (build it first), the user unit, man pages, completions and examples
-	@test -x $(BINARY) || { echo "make install: no $(BINARY); run \`make build\` first" >&2; exit 1; }
+install: ## Install the binaries (build them first), the user unit, actions, man pages, completions and examples
+	@for file in $(BINARY) $(HELPER); do \
+	  test -x $$file || { echo "make install: no $$file; run \`make build\` first" >&2; exit 1; }; done
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(BINDIR)/xpastebridge
+	install -D -m 755 -s $(HELPER) $(DESTDIR)$(LIBEXECDIR)/xpastebridge-action
+	for file in $(wildcard actions/*.yaml); do install -D -m 644 -t $(DESTDIR)$(ACTIONDIR) $$file; done
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' systemd/xpastebridge.service \
 	  >$(DESTDIR)$(UNITDIR)/xpastebridge.service
@@ -112,7 +120,7 @@ install: ## Install the binary (build it first), the user unit, man pages, compl
 # Folders that only this project uses go too when they are empty; shared ones stay.
 uninstall: ## Remove exactly what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	for folder in $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(DOCDIR); do \
+	for folder in $(addprefix $(DESTDIR),$(DOCDIR)/examples $(DOCDIR) $(LIBEXECDIR) $(ACTIONDIR) $(dir $(ACTIONDIR))); do \
 	  [ ! -d $$folder ] || rmdir --ignore-fail-on-non-empty $$folder; done
 
 clean: ## Remove what was built

@@ -7,7 +7,10 @@ let shell: [SwiftSetting] = strict + [.defaultIsolation(MainActor.self)]
 
 let package = Package(
   name: "XPasteBridge",
-  products: [.executable(name: "xpastebridge", targets: ["XPasteBridge"])],
+  products: [
+    .executable(name: "xpastebridge", targets: ["XPasteBridge"]),
+    .executable(name: "xpastebridge-action", targets: ["ActionChild"]),
+  ],
   targets: [
     .systemLibrary(
       name: "CX11", pkgConfig: "x11 xfixes xres xext x11-xcb xcb xcb-res",
@@ -20,24 +23,31 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(
+      name: "CPixbuf", pkgConfig: "gdk-pixbuf-2.0", providers: [.apt(["libgdk-pixbuf-2.0-dev"])]),
+    .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
     .target(name: "Policy", swiftSettings: pure),
     .target(name: "GuardedMemory", swiftSettings: strict),
     .target(name: "Selection", dependencies: ["GuardedMemory"], swiftSettings: pure),
     .target(name: "ClipStore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
-    .target(name: "BridgeCore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
+    .target(name: "ContentActions", dependencies: ["Policy"], swiftSettings: pure),
+    .target(name: "BridgeCore", dependencies: ["ContentActions", "Policy", "Selection"], swiftSettings: pure),
     .target(name: "Actions", dependencies: ["Policy", "Selection"], swiftSettings: pure),
-    .target(name: "PolicyFile", dependencies: ["CYaml", "Policy"], swiftSettings: strict),
+    .target(name: "PolicyFile", dependencies: ["ContentActions", "CYaml", "Policy"], swiftSettings: strict),
     .target(
       name: "BoardStore", dependencies: ["CSQLite", "CSodium", "CSystemd", "GuardedMemory"], swiftSettings: strict),
     .target(name: "X11", dependencies: ["Actions", "CX11", "GuardedMemory", "Selection"], swiftSettings: shell),
     .executableTarget(
       name: "XPasteBridge",
       dependencies: [
-        "Actions", "BridgeCore", "ClipStore", "GuardedMemory", "Policy", "PolicyFile", "Selection", "X11", "CX11",
+        "Actions", "BridgeCore", "ClipStore", "ContentActions", "GuardedMemory", "Policy", "PolicyFile", "Selection", "X11", "CX11",
         "CSystemd",
       ],
       swiftSettings: shell,
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
+    .executableTarget(
+      name: "ActionChild", dependencies: ["ContentActions", "CPixbuf", "CSeccomp"], swiftSettings: strict,
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
 
     .executableTarget(
@@ -49,21 +59,26 @@ let package = Package(
     .executableTarget(
       name: "StoreTrial", dependencies: ["BoardStore"], path: "Tests/StoreTrial", swiftSettings: strict),
 
+    .testTarget(name: "ContentActionsTests", dependencies: ["ContentActions"], swiftSettings: strict),
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(
-      name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
+      name: "PolicyFileTests", dependencies: ["ContentActions", "PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["GuardedMemory", "Selection"], swiftSettings: strict),
     .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(
       name: "BoardStoreTests", dependencies: ["BoardStore", "CSQLite", "GuardedMemory", "StoreTrial"],
       swiftSettings: strict),
     .testTarget(
-      name: "BridgeCoreTests", dependencies: ["BridgeCore", "Policy", "PolicyFile", "Selection"], swiftSettings: strict),
+      name: "BridgeCoreTests", dependencies: ["BridgeCore", "ContentActions", "Policy", "PolicyFile", "Selection"],
+      swiftSettings: strict),
     .testTarget(name: "ActionsTests", dependencies: ["Actions", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(
       name: "X11Tests", dependencies: ["Actions", "X11", "Selection", "XPasteBridge"], swiftSettings: shell),
     .testTarget(
-      name: "DaemonTests", dependencies: ["XPasteBridge", "BridgeCore", "ClipStore", "Policy", "Selection", "X11"],
+      name: "DaemonTests",
+      dependencies: [
+        "ActionChild", "XPasteBridge", "BridgeCore", "ClipStore", "ContentActions", "Policy", "Selection", "X11",
+      ],
       swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
   ]
@@ -72,7 +87,7 @@ let package = Package(
 // Fuzz/run builds the fuzz targets into one program with libFuzzer's driver, for which the executable's code has to be a
 // library, without its main function. In every other build they are tests, which replay what was found.
 let fuzzed: [Target.Dependency] = [
-  "BridgeCore", "ClipStore", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11", "XPasteBridge",
+  "BridgeCore", "ClipStore", "ContentActions", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11", "XPasteBridge",
 ]
 if Context.environment["XPB_FUZZ"] != nil {
   let program = package.targets.first { $0.name == "XPasteBridge" }!

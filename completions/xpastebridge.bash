@@ -5,7 +5,7 @@ _xpastebridge() {
   local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]} name
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "run status sync clients can policy audit help --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "run status sync clients can policy action menu audit help --help --version" -- "$current"))
     return
   fi
   name=$first
@@ -17,10 +17,18 @@ _xpastebridge() {
       fi
       name="$first $second"
       ;;
+    action)
+      if ((COMP_CWORD == 2)); then
+        COMPREPLY=($(compgen -W "list run" -- "$current"))
+        return
+      fi
+      name="$first $second"
+      ;;
   esac
   case "$name:$previous" in
     "run:--display" | "run:-d") return ;;
     "run:--policy" | "run:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
+    "run:--actions") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "run:--audit" | "run:-a") COMPREPLY=($(compgen -W "refusals all" -- "$current")); return ;;
     "run:--audit-file" | "run:-f") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "status:--display" | "status:-d") return ;;
@@ -41,12 +49,19 @@ _xpastebridge() {
     "policy explain:--size") return ;;
     "policy explain:--selection") return ;;
     "policy explain:--policy" | "policy explain:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
+    "action list:--display" | "action list:-d") return ;;
+    "action list:--timeout" | "action list:-t") return ;;
+    "action run:--display" | "action run:-d") return ;;
+    "action run:--timeout" | "action run:-t") return ;;
+    "menu:--display" | "menu:-d") return ;;
+    "menu:--timeout" | "menu:-t") return ;;
+    "menu:--with") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "audit:--display" | "audit:-d") return ;;
     "audit:--audit-file") COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   case $name in
     "run")
-      COMPREPLY=($(compgen -W "--display --policy --replace --audit --audit-file --fatal-x-errors --no-bus --help" -- "$current"))
+      COMPREPLY=($(compgen -W "--display --policy --actions --replace --audit --audit-file --fatal-x-errors --no-bus --help" -- "$current"))
       ;;
     "status")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
@@ -70,6 +85,16 @@ _xpastebridge() {
       ;;
     "policy explain")
       COMPREPLY=($(compgen -W "--from --to --action --target --size --sensitive --selection --policy --json --help" -- "$current"))
+      ;;
+    "action list")
+      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      ;;
+    "action run")
+      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "menu")
+      COMPREPLY=($(compgen -W "--display --timeout --with --json --help" -- "$current"))
       ;;
     "audit")
       COMPREPLY=($(compgen -W "--display --follow --audit-file --json --help" -- "$current"))

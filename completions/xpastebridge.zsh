@@ -11,6 +11,8 @@ _xpastebridge() {
       'clients:list the X clients and what is known of each'
       'can:say whether an app may copy, cut or paste at all'
       'policy:policy commands'
+      'action:action commands'
+      'menu:show what the active app may do with what is on the clipboard, and do what is chosen'
       'audit:print audit records from the journal or a file'
       'help:explain a command'
     )
@@ -31,6 +33,17 @@ _xpastebridge() {
       fi
       name="$name $words[3]"
       ;;
+    action)
+      if ((CURRENT == 3)); then
+        words_here=(
+          'list:list the edit menu'\''s actions and whether each fits what is on the clipboard'
+          'run:run an action on what is on the clipboard'
+        )
+        _describe command words_here
+        return
+      fi
+      name="$name $words[3]"
+      ;;
   esac
   shift $((${#${=name}})) words
   ((CURRENT -= ${#${=name}}))
@@ -39,6 +52,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display to guard (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
+        '*--actions=[read the edit menu'\''s actions here instead of the installed ones; may be repeated]:DIRECTORY:_files' \
         '--replace[take over from a daemon that guards the display]' \
         '--audit=[which decisions are recorded\: refusals (default) or all]:WHICH:(refusals all)' \
         '--audit-file=[also append records to this file, one JSON object a line]:FILE:_files' \
@@ -100,6 +114,29 @@ _xpastebridge() {
         '--selection=[clipboard (default), primary, secondary or a board]:NAME:' \
         '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
         '--json[print JSON]' \
+        '--help[explain this command]'
+      ;;
+    'action list')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--json[print JSON]' \
+        '--help[explain this command]'
+      ;;
+    'action run')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 150)]:SECONDS:' \
+        '--json[print JSON]' \
+        '*:NAME:' \
+        '--help[explain this command]'
+      ;;
+    'menu')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 150)]:SECONDS:' \
+        '--with=[show the menu with this program, by name or path]:PROGRAM:_files' \
+        '--json[print the items as JSON and show nothing]' \
         '--help[explain this command]'
       ;;
     'audit')

@@ -55,6 +55,9 @@ final class ServedControl: ControlledDaemon {
     calls += 1
     return window.map { $0.id & 1 == 0 }
   }
+  func actionListReport() -> JSON { counted() }
+  func menuReport() -> JSON { counted() }
+  func runAction(_ name: String, onEnd: @escaping (JSON) -> Void) { onEnd(counted()) }
   func synchronize() { calls += 1 }
 
   private func counted() -> JSON {

@@ -148,6 +148,7 @@ struct ScenePromises {
         .standDown:
         throw Finding(
           "does something to PRIMARY or to a drag, which nobody has touched, or to a forged claim that nobody made")
+      case .runAction, .concludeAction: throw Finding("runs an action, which nobody asked for")
       case .readAnswer, .endConversion, .claim, .reassert, .readPairs, .audit: break
       }
     }

@@ -244,6 +244,7 @@ final class CoreScene {
     case .readPairs(let request):
       return .pairsRead(request, pairLists[TransferKey(window: request.requestor, property: request.property)])
     case .retain(_, let held): retained = held
+    case .runAction, .concludeAction: break
     case .giveUp, .readPointer, .guardPastes, .releasePointer, .releaseKeyboard, .clearCutBuffer, .retake: break
     case .standIn, .standDown, .reassert, .store, .storeMetadata, .notify, .watch, .unwatch, .audit: break
     }

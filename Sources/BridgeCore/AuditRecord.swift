@@ -1,3 +1,4 @@
+import ContentActions
 import Policy
 
 /// What happened to a decision. No part of this type can hold content (architecture.md, "content never prints").
@@ -18,6 +19,8 @@ public struct AuditRecord: Hashable, Sendable {
     case clear
     /// A clip's time ran out, or its one paste was done.
     case expire
+    /// An action of the edit menu was run on a clip.
+    case action
   }
 
   /// How it ended.
@@ -42,6 +45,8 @@ public struct AuditRecord: Hashable, Sendable {
     case incomplete
     /// The clip is gone.
     case dropped
+    /// An action gave no result.
+    case failed
   }
 
   /// Which named limit of product.md 9 ended it.
@@ -70,6 +75,8 @@ public struct AuditRecord: Hashable, Sendable {
     case flood
     /// The source didn't show its content in time for a press of the middle button to be decided.
     case pressTimeout = "press-timeout"
+    /// Too many actions at once, or one after the other.
+    case actionCount = "action-count"
   }
 
   /// What was done.
@@ -96,6 +103,10 @@ public struct AuditRecord: Hashable, Sendable {
   public var limit: Limit?
   /// How many equal events this record stands for, at least 1.
   public var count: Int
+  /// Which action was run, by its file's name.
+  public var actionName: String?
+  /// Why an action gave no result.
+  public var failure: ActionFailure?
   /// The rule's `message:`, for the person.
   public var message: String?
   /// Whether the person is to be told.
@@ -107,7 +118,7 @@ public struct AuditRecord: Hashable, Sendable {
   public init(
     kind: Kind, selection: String, source: Subject?, destination: Subject? = nil, targets: [String] = [],
     bytes: Int = 0, verdict: Verdict, reason: Reason, outcome: Outcome, limit: Limit? = nil, count: Int = 1,
-    message: String? = nil, notifies: Bool = false, isAlwaysWritten: Bool = false
+    actionName: String? = nil, message: String? = nil, notifies: Bool = false, isAlwaysWritten: Bool = false
   ) {
     self.kind = kind
     self.selection = selection
@@ -120,6 +131,7 @@ public struct AuditRecord: Hashable, Sendable {
     self.outcome = outcome
     self.limit = limit
     self.count = count
+    self.actionName = actionName
     self.message = message
     self.notifies = notifies
     self.isAlwaysWritten = isAlwaysWritten

@@ -57,6 +57,9 @@ public struct Bridge: Sendable {
   var earlierReading: [NamedAtom: Clip?] = [:]
   /// The drag whose readers we answer; `nil` while there is none.
   var heldDrag: HeldDrag?
+  /// Runs of actions that haven't ended, by their number.
+  var runs: [UInt64: OpenRun] = [:]
+  var runCount: UInt64 = 0
 
   /// A core with nothing on its selections.
   ///
@@ -138,6 +141,7 @@ public struct Bridge: Sendable {
       if selection == atoms.drag { heldDrag = HeldDrag(source: claim.owner, lookAt: Self.nextLook(after: now)) }
       let hasClip = claim.holding.clip != nil
       return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
+        + conclusion(of: claim, outcome)
     case .superseded where claim.isRestored:
       // Somebody has copied or cleared since we last held it, and the server remembers. If they own it now, their event
       // comes or they are adopted; what we had is over either way.
@@ -145,7 +149,7 @@ public struct Bridge: Sendable {
       return []
     case .superseded:
       phases[selection] = .overtaken(claim)
-      return refuseSaves(claim.saves)
+      return refuseSaves(claim.saves) + conclusion(of: claim, outcome)
     }
   }
 

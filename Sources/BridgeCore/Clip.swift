@@ -19,6 +19,8 @@ struct Clip: Sendable {
   let isSensitive: Bool
   /// Whether the source listed SAVE_TARGETS.
   let listsSaveTargets: Bool
+  /// How it was made, where no program copied it.
+  var derivation: Derivation?
   /// In the owner's own order.
   var entries: [Entry]
 
@@ -96,12 +98,15 @@ struct Claim: Sendable {
   let records: [AuditRecord]
   /// Whether it takes up what the process before this one held.
   let isRestored: Bool
+  /// The run of an action that made the clip.
+  let run: UInt64?
 
   init(
     _ holding: Holding, expecting owner: Window, saves: [SaveRequest] = [], records: [AuditRecord] = [],
-    isRestored: Bool = false
+    isRestored: Bool = false, run: UInt64? = nil
   ) {
     self.isRestored = isRestored
+    self.run = run
     self.holding = holding
     self.owner = owner
     self.saves = saves

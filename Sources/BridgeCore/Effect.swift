@@ -96,6 +96,10 @@ public enum Effect: Hashable, Sendable {
   case unwatch(Window)
   /// This is what `selection` is held with from now on; `nil` when there is nothing that may outlive the process.
   case retain(selection: NamedAtom, HeldClip?)
+  /// Run an action and report its end by `Bridge.actionEnded`.
+  case runAction(ActionRun)
+  /// Tell whoever asked for this run how it ended.
+  case concludeAction(UInt64, ActionOutcome)
   /// Write an audit record.
   case audit(AuditRecord)
 }

@@ -78,11 +78,12 @@ extension Bridge {
     return effects
   }
 
-  /// The clip that may be given out of our hands: not a secret one, nor one that is to be read once (product.md 5.8).
+  /// The clip that may be given out of our hands: not a secret one, nor one that is to be read once (product.md 5.8), nor
+  /// what an action made: its steps, by which it is decided, are not written down.
   private func retainable(on selection: NamedAtom) -> (clip: Clip, time: ServerTime)? {
     // A drag ends with its source.
     guard selection != atoms.drag, case .held(let holding)? = phases[selection], let clip = holding.clip,
-      !clip.isSensitive,
+      !clip.isSensitive, clip.derivation == nil,
       usedUp[selection] == nil, !clip.entries.contains(where: { $0.decision.obligations.oneShot })
     else { return nil }
     return (clip, holding.time)

@@ -43,12 +43,8 @@ extension Bridge {
     judged.clip.entries = []
     for form in forms {
       let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
-      let request = Request(
-        action: clip.kind == .cut ? .cut : .copy, source: clip.source, selection: policyName(of: selection),
-        content: facts)
-      guard case .decided(let decision) = policy.evaluate(request) else {
-        preconditionFailure("a request with its content known can always be decided")
-      }
+      let decision = policy.evaluate(
+        all: clip.requests(clip.kind == .cut ? .cut : .copy, facts, on: policyName(of: selection)))
       let isOversized = decision.obligations.maxSize.map { facts.size > $0 } ?? false
       if decision.grant == nil || isOversized {
         judged.refuse(form, by: decision)

@@ -182,12 +182,9 @@ extension Bridge {
     }
     let form = entry.representation
     let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
-    let request = Request(
-      action: selection == atoms.drag ? .drag : .paste, source: clip.source, destination: subject,
-      selection: policyName(of: selection), content: facts)
-    guard case .decided(let decision) = policy.evaluate(request) else {
-      preconditionFailure("a request with its content known can always be decided")
-    }
+    let decision = policy.evaluate(
+      all: clip.requests(
+        selection == atoms.drag ? .drag : .paste, facts, by: subject, on: policyName(of: selection)))
     guard let grant = decision.grant else { return .refused(decision) }
     if let maxSize = decision.obligations.maxSize, facts.size > maxSize { return .refused(decision) }
     guard decision.obligations.permits(facts) else { return .withheld }

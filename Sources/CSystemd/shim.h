@@ -9,9 +9,11 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -45,6 +47,12 @@ static inline long xpb_keyring_add(const char *name, const void *bytes, unsigned
 static inline long xpb_keyring_unlink(long key) {
   return syscall(SYS_keyctl, KEYCTL_UNLINK, key, KEY_SPEC_USER_KEYRING);
 }
+
+/* Hidden behind _GNU_SOURCE. */
+static inline int xpb_pidfd_open(int process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+/* The version of the kernel's Landlock interface (landlock_create_ruleset(2)); the same number on every architecture. */
+static inline int xpb_landlock_version(void) { return (int)syscall(444, 0, 0, 1); }
 
 /* What is sent to ask about Unix sockets: the header and the question, with no padding between (both are whole words). */
 struct xpb_unix_question {

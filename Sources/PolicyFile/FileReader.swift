@@ -48,7 +48,7 @@ struct FileReader {
 
   private func content(of root: Node, path: String) -> FileContent? {
     guard let entries = fields.mapping(root, in: "a policy file", keys: FileReader.keys) else { return nil }
-    readVersion(entries["version"], at: root.position)
+    fields.version(entries["version"], at: root.position)
     var content = FileContent(path: path)
     let boards = BoardReader(fields: fields)
     var rules = RuleReader(fields: fields)
@@ -70,15 +70,6 @@ struct FileReader {
     content.boardUses = rules.boardUses
     content.ruleNames = rules.names
     return content
-  }
-
-  private func readVersion(_ node: Node?, at start: SourcePosition) {
-    guard let node else {
-      fields.report.error(.version, at: start, "expected `version: 1`, found no `version`")
-      return
-    }
-    if case .scalar("1", isPlain: true) = node.value { return }
-    fields.report.error(.version, at: node.position, "expected version 1, found \(node.found)")
   }
 
   private func items(_ node: Node?, of key: String) -> [Node] {
@@ -111,5 +102,17 @@ struct FileReader {
       return nil
     }
     return mode
+  }
+}
+
+extension Fields {
+  /// `version:`, which every file has to have.
+  func version(_ node: Node?, at start: SourcePosition) {
+    guard let node else {
+      report.error(.version, at: start, "expected `version: 1`, found no `version`")
+      return
+    }
+    if case .scalar("1", isPlain: true) = node.value { return }
+    report.error(.version, at: node.position, "expected version 1, found \(node.found)")
   }
 }

@@ -1,4 +1,5 @@
 import BridgeCore
+import ContentActions
 import Policy
 import Selection
 import Testing
@@ -86,6 +87,9 @@ struct Stage: CustomTestStringConvertible {
   private(set) var keyReleases = 0
   private(set) var clearedBuffers: [String] = []
   private(set) var pointerReadings = 0
+  /// Actions to be run, and how runs ended.
+  private(set) var actionRuns: [ActionRun] = []
+  private(set) var actionOutcomes: [UInt64: ActionOutcome] = [:]
   private var open: [ConversionID: (selection: NamedAtom, target: Target, chunks: [[UInt8]]?)] = [:]
 
   static let daemon = Window(1)
@@ -201,6 +205,26 @@ struct Stage: CustomTestStringConvertible {
     if owner == .none, let held { run(bridge.restore(held, at: now)) }
   }
 
+  /// Somebody wants an action run; its outcome, if it ended at once.
+  @discardableResult
+  mutating func request(_ action: ContentAction, program: String, number: UInt64 = 1) -> ActionOutcome? {
+    actionOutcomes[number] = nil
+    run(bridge.actionRequested(action, program: program, number: number, at: now))
+    return actionOutcomes[number]
+  }
+
+  /// A run ends with these bytes, or without any.
+  @discardableResult
+  mutating func end(_ number: UInt64 = 1, _ result: Result<[UInt8], ActionFailure>) -> ActionOutcome? {
+    guard let begun = actionRuns.last(where: { $0.number == number }) else { return nil }
+    serverTime.milliseconds &+= 1
+    let targets = begun.action.outputs(from: begun.input.target.name).map { atom($0) }
+    run(
+      bridge.actionEnded(
+        number, result.map { Payload($0) }, targets: targets, ownedBy: Self.daemon, time: serverTime, at: now))
+    return actionOutcomes[number]
+  }
+
   mutating func replacePolicy(_ policy: PolicySet) {
     run(bridge.replacePolicy(policy, at: now))
   }
@@ -300,6 +324,12 @@ struct Stage: CustomTestStringConvertible {
       guard selection == atoms.clipboard else { return [] }
       retained = held
       retentions += 1
+      return []
+    case .runAction(let run):
+      actionRuns.append(run)
+      return []
+    case .concludeAction(let number, let outcome):
+      actionOutcomes[number] = outcome
       return []
     case .audit(let record):
       audit.append(record)

@@ -16,7 +16,10 @@ final class ServedDaemon {
   private(set) var messages: [String] = []
   private(set) var daemon: Daemon!
 
-  init(_ answer: PolicyReading = PolicyReading(policy: .allowEverything)) {
+  init(
+    _ answer: PolicyReading = PolicyReading(policy: .allowEverything),
+    actions: InstalledActions = InstalledActions(folders: [], helper: "")
+  ) {
     source.answer = answer
     setenv("XDG_RUNTIME_DIR", runtime.path, 1)
     let audit = AuditSink(
@@ -27,7 +30,7 @@ final class ServedDaemon {
     let watcher = try! PolicyWatcher(paths: [], loop: loop)
     daemon = try! Daemon(
       display: Self.display, loop: loop, session: session, policy: PolicyInForce(source: source), watcher: watcher,
-      audit: audit)
+      audit: audit, actions: actions)
     daemon.serveControl()
   }
 

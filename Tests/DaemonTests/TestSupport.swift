@@ -1,4 +1,5 @@
 import BridgeCore
+import ContentActions
 import Foundation
 import Policy
 import Selection
@@ -135,6 +136,16 @@ final class FakeSession: DisplaySession {
   var actionDescriptor: Int32? { nil }
   func canPerform(_ action: Policy.Action, in window: Window?) -> Bool? {
     allowed[window ?? .none].map { $0.contains(action) }
+  }
+
+  /// What any action is told.
+  var fit = ActionFit.unfit
+  var outcome = ActionOutcome.unfit
+  private(set) var programs: [String] = []
+  func fit(of action: ContentAction, program: String, isForFocus: Bool) -> ActionFit { fit }
+  func runAction(_ action: ContentAction, program: String, onEnd: @escaping (ActionOutcome) -> Void) {
+    programs.append(program)
+    onEnd(outcome)
   }
 
   var connectionDescriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }

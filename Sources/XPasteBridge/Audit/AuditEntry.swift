@@ -33,6 +33,8 @@ struct AuditEntry: Hashable {
       "decision": .string(record.verdict.rawValue),
       "reason": RecordJSON.reason(record.reason),
       "outcome": .string(record.outcome.rawValue),
+      "name": record.actionName.map { .string(Label.shortened($0)) },
+      "failure": record.failure.map { .string($0.rawValue) },
       "limit": record.limit.map { .string($0.rawValue) },
       "count": .integer(record.count),
       "message": record.message.map { .string(Label.shortened($0)) },

@@ -1,4 +1,5 @@
 import BridgeCore
+import ContentActions
 import Policy
 
 /// Reads records back, for `audit`.
@@ -18,7 +19,9 @@ extension AuditEntry {
       targets: (json["targets"]?.elements ?? []).compactMap(\.text), bytes: json["bytes"]?.number ?? 0,
       verdict: verdict, reason: reason, outcome: outcome,
       limit: json["limit"]?.text.flatMap(AuditRecord.Limit.init), count: json["count"]?.number ?? 1,
+      actionName: json["name"]?.text,
       message: json["message"]?.text)
+    record.failure = json["failure"]?.text.flatMap(ActionFailure.init)
     milliseconds = 0
     display = json["display"]?.text ?? ""
   }

@@ -6,10 +6,14 @@ enum AuditSentence {
   /// The whole sentence, on one line.
   static func text(of record: AuditRecord) -> String {
     let isKey = record.outcome == .refusedByKey
-    var text = record.kind.rawValue + (isKey ? "" : " of \(what(record))")
+    let action = record.actionName.map { " \(Label.plain($0, to: 64))" } ?? ""
+    var text = record.kind.rawValue + action + (isKey ? "" : " of \(what(record))")
     if let source = record.source { text += " from \(name(of: source))" }
-    if let destination = record.destination { text += " to \(name(of: destination))" }
+    if let destination = record.destination {
+      text += "\(record.kind == .action ? " by" : " to") \(name(of: destination))"
+    }
     text += " \(outcome(record)): \(why(record.reason))"
+    if let failure = record.failure { text += ", \(failure.words)" }
     if !record.leftOut.isEmpty { text += ", without \(targetNames(record.leftOut))" }
     if let limit = record.limit { text += ", limit \(limit.rawValue)" }
     if record.count > 1 { text += ", \(record.count) times" }
@@ -42,6 +46,8 @@ enum AuditSentence {
     let label = subject.windowClass ?? subject.instance ?? subject.sandbox ?? subject.unit ?? subject.host
     let place =
       switch subject.origin {
+      // An action is decided before its program is started.
+      case .local(let process) where process.id == 0: "not started yet"
       case .local(let process): "pid \(process.id)"
       case .remote: "remote"
       case .unknown: "unknown"
@@ -63,6 +69,7 @@ enum AuditSentence {
     case .left: "left with its owner"
     case .incomplete: "not completed"
     case .dropped: "dropped"
+    case .failed: "gave nothing"
     }
   }
 

@@ -10,6 +10,7 @@ enum JournalKind: String, CaseIterable {
   case list = "b0fbb40e5e7c47de9da32e93e4927b4b"
   case clear = "fae887faaa23426995b6e4db2dee05a6"
   case expire = "89205856c7614ed3a29d7f99c7d488de"
+  case action = "76092bdde819416ea8a5141cd7fb1475"
   case suppressed = "5853d346f1174159ac38a41a124d0ea0"
   case policyLoaded = "1cea8ac10f1e45babde834fb3f73fcda"
   case policyError = "10ffed03a33e4b89818ce2613db137c9"
@@ -25,6 +26,7 @@ enum JournalKind: String, CaseIterable {
     case .list: self = .list
     case .clear: self = .clear
     case .expire: self = .expire
+    case .action: self = .action
     }
   }
 
@@ -66,6 +68,8 @@ enum JournalEntry {
       let names = record.targets.prefix(AuditEntry.namedTargets).map { Label.shortened($0, to: 128) }
       fields.append(("XPB_TARGETS", names.joined(separator: " ")))
     }
+    if let name = record.actionName { fields.append(("XPB_ACTION_NAME", Label.shortened(name))) }
+    if let failure = record.failure { fields.append(("XPB_FAILURE", failure.rawValue)) }
     if let limit = record.limit { fields.append(("XPB_LIMIT", limit.rawValue)) }
     fields += Self.fields(of: record.reason)
     fields.append(("XPB_RECORD", entry.json.description))
@@ -98,6 +102,6 @@ enum JournalEntry {
   }
 
   private static func priority(of record: AuditRecord) -> Priority {
-    record.verdict == .allow && record.limit == nil ? .information : .notice
+    record.verdict == .allow && record.limit == nil && record.failure == nil ? .information : .notice
   }
 }

@@ -17,7 +17,8 @@ enum CommandTable {
 
   /// All commands, in the order of the help text.
   static let commands: [CommandSpecification] = [
-    run, status, sync, clients, can, policyFileVerdict, policyShow, policyExplain, audit, help, generate,
+    run, status, sync, clients, can, policyFileVerdict, policyShow, policyExplain, actionList,
+    actionRun, menu, audit, help, generate,
   ]
 
   private static let run = CommandSpecification(
@@ -29,6 +30,9 @@ enum CommandTable {
         name: "display", letter: "d", value: "DISPLAY", kind: .display,
         summary: "the X display to guard (default: $DISPLAY)"),
       policy,
+      OptionSpecification(
+        name: "actions", value: "DIRECTORY", kind: .path, isRepeatable: true,
+        summary: "read the edit menu's actions here instead of the installed ones; may be repeated"),
       OptionSpecification(name: "replace", letter: "r", summary: "take over from a daemon that guards the display"),
       OptionSpecification(
         name: "audit", letter: "a", value: "WHICH", kind: .choice(["refusals", "all"]),
@@ -98,6 +102,32 @@ enum CommandTable {
       OptionSpecification(
         name: "selection", value: "NAME", summary: "clipboard (default), primary, secondary or a board"),
       policy, json,
+    ])
+
+  private static let patience = OptionSpecification(
+    name: "timeout", letter: "t", value: "SECONDS", kind: .number,
+    summary: "how long to wait for the daemon (default: 150)")
+
+  private static let actionList = CommandSpecification(
+    words: ["action", "list"], summary: "list the edit menu's actions and whether each fits what is on the clipboard",
+    options: options(json))
+
+  private static let actionRun = CommandSpecification(
+    words: ["action", "run"], summary: "run an action on what is on the clipboard",
+    details:
+      "NAME is an action's name or title, as action list prints them. What the action makes takes the place of what "
+      + "it was made of; if it makes nothing, nothing changes.",
+    options: [display, patience, json],
+    operands: OperandSpecification(name: "NAME", minimum: 1, maximum: 1, kind: .text))
+
+  private static let menu = CommandSpecification(
+    words: ["menu"], summary: "show what the active app may do with what is on the clipboard, and do what is chosen",
+    details: "The menu is shown by rofi, dmenu or fuzzel, whichever is there. Fails when nothing is chosen.",
+    options: [
+      display, patience,
+      OptionSpecification(
+        name: "with", value: "PROGRAM", kind: .path, summary: "show the menu with this program, by name or path"),
+      OptionSpecification(name: "json", letter: "j", summary: "print the items as JSON and show nothing"),
     ])
 
   private static let audit = CommandSpecification(

@@ -10,11 +10,11 @@ enum CompletionScripts {
     }
   }
 
-  /// Each first word with its summary; `policy` stands for its family.
+  /// Each first word with its summary; `policy` and the like stand for their families.
   private static var firstWords: [(word: String, summary: String)] {
     var words: [(word: String, summary: String)] = []
     for command in CommandTable.visible where !words.contains(where: { $0.word == command.words[0] }) {
-      words.append((command.words[0], command.words.count == 1 ? command.summary : "policy commands"))
+      words.append((command.words[0], command.words.count == 1 ? command.summary : "\(command.words[0]) commands"))
     }
     return words
   }

@@ -27,6 +27,9 @@ enum Program {
     case "policy show": try ReportCommands.policyShow(invocation)
     case "policy check": PolicyCommands.verdict(invocation)
     case "policy explain": try PolicyCommands.explain(invocation)
+    case "action list": try ActionCommands.list(invocation)
+    case "action run": try ActionCommands.run(invocation)
+    case "menu": try MenuCommand.run(invocation)
     case "audit": AuditCommand.run(invocation)
     case "help": try HelpCommands.help(invocation)
     case "generate": try HelpCommands.generate(invocation)
@@ -84,8 +87,8 @@ extension Invocation {
   }
 
   /// A client for the display's daemon.
-  func client() throws(UsageFailure) -> ControlClient {
-    var milliseconds = 5_000
+  func client(defaultMilliseconds: Int = 5_000) throws(UsageFailure) -> ControlClient {
+    var milliseconds = defaultMilliseconds
     if let given = value("timeout") {
       guard let seconds = Double(given), seconds > 0, seconds <= 86_400 else {
         throw UsageFailure(description: "`--timeout` is a number of seconds, not `\(Label.plain(given))`")

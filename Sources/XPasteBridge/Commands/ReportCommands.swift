@@ -33,7 +33,8 @@ enum ReportCommands {
     }
   }
 
-  private static func report(
+  /// Asks for a report and prints it.
+  static func report(
     _ invocation: Invocation, _ member: String, _ text: (JSON) -> String
   ) throws(UsageFailure) -> Int32 {
     let client = try invocation.client()

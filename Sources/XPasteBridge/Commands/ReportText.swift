@@ -10,6 +10,7 @@ enum StatusText {
     if let policy = report["policy"] { lines += self.policy(policy) }
     for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
     if let actions = report["actions"] { lines += self.actions(actions) }
+    if let sandbox = report["sandbox"] { lines += self.sandbox(sandbox) }
     if report["settled"]?.truth == false { lines.append(line("settled", "no, something is under way")) }
     if let store = report["store"] { lines += self.store(store) }
     if let unlocked = report["memory"]?["unlockedBytes"]?.number, unlocked > 0 {
@@ -72,6 +73,17 @@ enum StatusText {
       lines.append(line("  rival", Console.alarming("\(subject(rival)) keeps taking the selection")))
     }
     return lines
+  }
+
+  private static func sandbox(_ sandbox: JSON) -> [String] {
+    if sandbox["helper"]?.truth == false {
+      return [line("edit menu", Console.alarming("the program that runs actions isn't installed"))]
+    }
+    let version = sandbox["landlock"]?.number ?? 0
+    guard version > 0 else {
+      return [line("edit menu", Console.alarming("the kernel has no Landlock: an action can read what you can"))]
+    }
+    return [line("edit menu", "actions are shut in, Landlock version \(version)")]
   }
 
   private static func store(_ store: JSON) -> [String] {

@@ -45,13 +45,15 @@ enum RunCommand {
     let source = InstalledPolicy(given: invocation.all("policy"))
     let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
     let policy = PolicyInForce(source: source)
+    let actions = InstalledActions(given: invocation.all("actions"))
+    let children = try ActionChildren(loop: loop, helper: actions.helper)
     let session: any DisplaySession
     do throws(DisplayFailure) {
       session = try DisplayOpener.open(
         DisplayRequest(
           name: display, policy: policy.policy, replaces: invocation.has("replace"),
           endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity,
-          say: { audit.say($0, .notice, $1) }, audit: { audit.take($0) }))
+          children: children, say: { audit.say($0, .notice, $1) }, audit: { audit.take($0) }))
     } catch {
       Console.complain(error.line)
       ServiceNotice.holdUp(error.line)
@@ -59,7 +61,7 @@ enum RunCommand {
     }
     let daemon = try Daemon(
       display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit,
-      continuity: continuity)
+      continuity: continuity, actions: actions)
     try daemon.followSignals()
     daemon.serveControl()
     if !invocation.has("no-bus") { daemon.joinSessionBus() }

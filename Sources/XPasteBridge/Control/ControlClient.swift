@@ -13,6 +13,12 @@ struct ControlClient {
     try call(member) { (reply) throws(SystemFailure) in try reply.readString() }
   }
 
+  /// Calls a method that takes one string and gives another.
+  func string(_ member: String, of argument: String) throws(ControlFailure) -> String {
+    let arguments = { (message: BusMessage) throws(SystemFailure) in try message.append(argument) }
+    return try call(member, arguments: arguments) { (reply) throws(SystemFailure) in try reply.readString() }
+  }
+
   /// Calls a method that gives one truth value.
   func truth(_ member: String) throws(ControlFailure) -> Bool {
     try call(member) { (reply) throws(SystemFailure) in try reply.readBool() }

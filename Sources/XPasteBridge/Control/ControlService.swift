@@ -12,6 +12,12 @@ protocol ControlledDaemon: AnyObject {
   func policyReport() -> JSON
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
   func canPerform(_ action: Action, in window: Window?) -> Bool?
+  /// All actions, and whether each can be run now.
+  func actionListReport() -> JSON
+  /// What the edit menu of the active app has beside its own items.
+  func menuReport() -> JSON
+  /// Runs the action of this name; `onEnd` hears once how it ended.
+  func runAction(_ name: String, onEnd: @escaping (JSON) -> Void)
   /// How the policy stands, in a word.
   var policyState: String { get }
   /// A round trip to the X server with all that follows from it.
@@ -52,6 +58,11 @@ final class ControlService {
         report("Status", "status") { [unowned self] in daemon.statusReport() },
         report("Clients", "clients") { [unowned self] in daemon.clientsReport() },
         report("PolicyShow", "policy") { [unowned self] in daemon.policyReport() },
+        report("ActionList", "actions") { [unowned self] in daemon.actionListReport() },
+        report("MenuItems", "items") { [unowned self] in daemon.menuReport() },
+        BusTable.Method(name: "ActionRun", takes: ("s", ["name"]), gives: ("s", ["outcome"])) {
+          [unowned self] call throws(SystemFailure) in try run(call)
+        },
         BusTable.Method(
           name: "CanPerformAction", takes: ("su", ["action", "window"]), gives: ("b", ["allowed"])
         ) { [unowned self] call throws(SystemFailure) in try answerCan(call) },
@@ -88,6 +99,19 @@ final class ControlService {
     let answer = try call.makeReturn()
     try answer.append(isAllowed)
     try answer.send()
+  }
+
+  private func run(_ call: BusMessage) throws(SystemFailure) {
+    daemon.runAction(try call.readString()) { outcome in
+      do throws(SystemFailure) {
+        let answer = try call.makeReturn()
+        try answer.append(outcome.description)
+        try answer.send()
+      } catch {
+        // The peer has gone while it waited; what was made is on the clipboard all the same.
+        return
+      }
+    }
   }
 
   private func begin(_ call: BusMessage) {

@@ -24,10 +24,11 @@ final class Daemon {
 
   private let display: String
   private let loop: EventLoop
-  private let session: any DisplaySession
+  let session: any DisplaySession
   private let policy: PolicyInForce
   private let audit: AuditSink
   private let continuity: Continuity?
+  let actions: InstalledActions
   private var storing: DeferredCall?
   private var service: ControlService!
   private var server: ControlServer?
@@ -45,7 +46,7 @@ final class Daemon {
   /// `watcher` was made before `policy` was loaded, so no change falls between the two.
   init(
     display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, watcher: PolicyWatcher,
-    audit: AuditSink, continuity: Continuity? = nil
+    audit: AuditSink, continuity: Continuity? = nil, actions: InstalledActions = InstalledActions(given: [])
   ) throws(SystemFailure) {
     self.display = display
     self.loop = loop
@@ -54,6 +55,7 @@ final class Daemon {
     self.watcher = watcher
     self.audit = audit
     self.continuity = continuity
+    self.actions = actions
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
     timer = try loop.makeTimer { session.deadlineReached() }
@@ -205,6 +207,7 @@ extension Daemon: ControlledDaemon {
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
       "actions": session.actionStatus.map(StatusReport.actions),
+      "sandbox": sandboxReport,
       "audit": StatusReport.audit(audit),
       "control": server.map { .string(Label.shortened($0.address.socket)) },
       "controlConnections": .integer(server?.connectionCount ?? 0),

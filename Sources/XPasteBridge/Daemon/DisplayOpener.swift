@@ -12,6 +12,7 @@ enum DisplayOpener {
       options.replaces = request.replaces
       options.treatsErrorsAsFatal = request.endsOnXError
       options.continuity = request.continuity
+      options.children = request.children
       options.say = request.say
       let runner = EffectRunner(
         display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)

@@ -1,4 +1,5 @@
 import BridgeCore
+import ContentActions
 import Policy
 import Selection
 
@@ -22,6 +23,11 @@ protocol DisplaySession: AnyObject {
   var actionStatus: ActionStatus? { get }
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
   func canPerform(_ action: Action, in window: Window?) -> Bool?
+  /// Whether an action that `program` does fits the clip on CLIPBOARD and may have it, and, with `isForFocus`, whether the
+  /// active app may have what the action would be given.
+  func fit(of action: ContentAction, program: String, isForFocus: Bool) -> ActionFit
+  /// Runs an action; `onEnd` hears once how it ended.
+  func runAction(_ action: ContentAction, program: String, onEnd: @escaping (ActionOutcome) -> Void)
   /// How the selections stand.
   var status: [BridgeStatus] { get }
   /// Takes in everything that X has for us and flushes; called before every wait.
@@ -50,6 +56,8 @@ struct DisplayRequest {
   var endsOnXError: Bool
   /// What lets content and requests outlive the process.
   var continuity: Continuity?
+  /// What runs actions.
+  var children: ActionChildren?
   /// Says something to the journal.
   var say: (String, Priority) -> Void = { _, _ in }
   /// Takes every audit record.

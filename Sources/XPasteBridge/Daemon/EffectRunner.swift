@@ -17,11 +17,13 @@ final class EffectRunner {
     var isClipboardManager = true
     /// What lets content and requests outlive the process; `nil` where nothing is to.
     var continuity: Continuity?
+    /// What runs actions; `nil` where none are to be run.
+    var children: ActionChildren?
     /// Says something to the journal.
     var say: (String, Priority) -> Void = { _, _ in }
   }
 
-  private(set) var bridge: Bridge
+  var bridge: Bridge
   /// The connection.
   let display: Display
   /// Who is behind a window.
@@ -47,6 +49,8 @@ final class EffectRunner {
   private var isRinseDue = false
   /// Keys and menus of others; `nil` when there is no second connection for them.
   private(set) var actions: ActionRunner?
+  /// Runs of the edit menu's actions.
+  let desk: ActionDesk?
 
   /// Pairs of a MULTIPLE request that are written back, answered or not. Our choice: more than any program asks.
   private static let pairsReadBack = 1_024
@@ -65,6 +69,7 @@ final class EffectRunner {
     display.atoms.intern(Self.atomNames + KnownAtoms.othersInDrags)
     atoms = KnownAtoms { display.atoms.intern($0) }
     limits = policy.limits
+    desk = options.children.map { ActionDesk(children: $0) }
     bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
     watched = bridge.watchedSelections
     resolver = SubjectResolver(display: display)
@@ -142,6 +147,7 @@ final class EffectRunner {
   /// Gives everything up, so that a successor may start. The display is lost to us afterwards.
   func shutDown() {
     actions?.close()
+    desk?.children.close()
     guard !isLost else { return display.close() }
     display.giveUpSelections()
     for selection in managerSelections { display.resign(selection) }
@@ -327,7 +333,8 @@ final class EffectRunner {
     carryOut(bridge.handle(event, from: subject, at: .now))
   }
 
-  private func carryOut(_ effects: [Effect]) {
+  /// Carries out what the core wants, and what it wants then.
+  func carryOut(_ effects: [Effect]) {
     var outcomes = effects.compactMap { run($0) }
     var next = 0
     while next < outcomes.count {
@@ -383,6 +390,8 @@ final class EffectRunner {
       isRinseDue = true
       // What the core makes of a lost connection says nothing of the selection.
       if !isLost { options.continuity?.retain(selection, held) }
+    case .runAction(let run): desk?.children.start(run) { [weak self] in self?.actionEnded(run, $0) }
+    case .concludeAction(let number, let outcome): desk?.conclude(number, outcome)
     case .audit(let record): onAudit(record)
     }
     return nil
@@ -397,39 +406,5 @@ final class EffectRunner {
     case .null: .null
     case .replacement(let type, let bytes): .text(type: type, bytes)
     }
-  }
-}
-
-/// Why the daemon has to stop.
-enum RunnerEnding: Hashable {
-  /// A successor took our manager selection (`--replace`).
-  case replaced
-  /// Another client destroyed a window without which nothing is heard or guarded. A fresh start has new ones.
-  case windowTaken(Window)
-}
-
-/// Why the daemon can't take up its work; each describes itself in one line.
-enum RunnerError: Error, CustomStringConvertible {
-  /// Another instance is at work on this display and screen.
-  case alreadyRunning(display: DisplayName, screen: Int, owner: Subject)
-  /// Another instance started at the same moment and was first.
-  case overtaken(display: DisplayName, screen: Int)
-  /// The X server went away.
-  case serverLost
-
-  var description: String {
-    switch self {
-    case .alreadyRunning(let display, let screen, let owner):
-      "display `\(display)`, screen \(screen) is guarded already by \(Self.name(owner)); use --replace to take over"
-    case .overtaken(let display, let screen):
-      "display `\(display)`, screen \(screen): another instance started at the same moment"
-    case .serverLost: "the X server went away"
-    }
-  }
-
-  private static func name(_ subject: Subject) -> String {
-    let path = subject.executable.map { "`\($0.value)`" } ?? "another program"
-    guard case .local(let process) = subject.origin else { return path }
-    return "\(path) (pid \(process.id))"
   }
 }

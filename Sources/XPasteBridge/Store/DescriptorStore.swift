@@ -42,6 +42,8 @@ extension Posix {
     static let get: Int32 = 1_034
     /// F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW
     static let size: Int32 = 1 | 2 | 4
+    /// F_SEAL_WRITE
+    static let write: Int32 = 8
     /// F_SEAL_FUTURE_WRITE: nobody can write any more, but by mappings made before.
     static let futureWrite: Int32 = 16
   }

@@ -8,12 +8,13 @@ final class Scene {
   let paster: Requestor
 
   init(
-    policy: String = Bridge.allowAll, windowManager: Bool = true, environment: [String: String]? = nil
+    policy: String = Bridge.allowAll, windowManager: Bool = true, environment: [String: String]? = nil,
+    options: [String] = []
   ) throws {
     desktop = try Desktop(windowManager: windowManager)
     // What the command line needs to find the daemon is the one thing that an empty environment can't do without.
     let runtime = ["XDG_RUNTIME_DIR": desktop.environment["XDG_RUNTIME_DIR"]!]
-    bridge = try Bridge(on: desktop, policy: policy, environment: environment.map { $0.merging(runtime) { $1 } })
+    bridge = try Bridge(on: desktop, policy: policy, options: options, environment: environment.map { $0.merging(runtime) { $1 } })
     paster = try desktop.requestor()
   }
 
@@ -68,9 +69,9 @@ final class Scene {
   /// Runs a test's body and the proof of health after it.
   static func run(
     policy: String = Bridge.allowAll, windowManager: Bool = true, environment: [String: String]? = nil,
-    _ body: (Scene) throws -> Void
+    options: [String] = [], _ body: (Scene) throws -> Void
   ) throws {
-    let scene = try Scene(policy: policy, windowManager: windowManager, environment: environment)
+    let scene = try Scene(policy: policy, windowManager: windowManager, environment: environment, options: options)
     defer { scene.desktop.close() }
     try body(scene)
     try scene.end()

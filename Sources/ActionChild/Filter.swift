@@ -1,0 +1,85 @@
+@preconcurrency import CSeccomp
+@preconcurrency import Glibc
+
+/// Which system calls a run may not make (seccomp). A list of what is forbidden and not of what is allowed: any program can
+/// be an action's, and what reads, computes and writes its result needs nothing of this.
+enum Filter {
+  /// Connections of every kind, io_uring among them: it opens sockets past a filter.
+  private static let network = [
+    "socket", "socketpair", "bind", "listen", "connect", "accept", "accept4", "io_uring_setup", "io_uring_enter",
+    "io_uring_register",
+  ]
+  /// What other processes could be reached by: their memory, common memory, queues, keys.
+  private static let others = [
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_open",
+    "pidfd_getfd", "pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "kcmp", "shmget", "shmat",
+    "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "mq_open",
+    "mq_unlink", "add_key", "request_key", "keyctl", "setpriority", "sched_setaffinity", "sched_setattr",
+    "sched_setparam", "sched_setscheduler", "ioprio_set", "migrate_pages", "move_pages",
+  ]
+  /// A process more: one is ended and bounded for sure, and the memory limit counts for one. Threads are free.
+  private static let processes = ["fork", "vfork", "setsid", "setpgid"]
+  /// Changes to any file. Standard output is there already.
+  private static let files = [
+    "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
+    "symlink", "symlinkat", "mknod", "mknodat", "truncate", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown",
+    "fchown",
+    "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr",
+    "removexattr", "lremovexattr", "fremovexattr", "name_to_handle_at", "open_by_handle_at",
+  ]
+  /// The system itself, and large parts of the kernel that nothing here needs.
+  private static let system = [
+    "mount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick",
+    "pivot_root", "chroot", "unshare", "setns", "bpf", "perf_event_open", "userfaultfd", "init_module",
+    "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct",
+    "quotactl", "quotactl_fd", "syslog", "personality", "modify_ldt", "iopl", "ioperm", "vhangup", "clock_settime",
+    "clock_adjtime", "settimeofday", "adjtimex", "sethostname", "setdomainname", "setuid", "setgid", "setreuid",
+    "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid", "setgroups", "capset", "fanotify_init",
+    "lookup_dcookie",
+  ]
+
+  /// Flags with which a file is opened for more than reading.
+  private static let writing = [O_WRONLY, O_RDWR, O_CREAT, O_TRUNC]
+  private static let cloneThread: UInt64 = 0x10000
+
+  /// Builds the filter and puts it in force. Calls by another architecture's numbers end the process.
+  static func load() throws(Sandbox.Failure) {
+    guard let context = seccomp_init(xpb_seccomp_allow()) else { throw Sandbox.Failure() }
+    defer { seccomp_release(context) }
+    for name in network + others + processes + files + system { try forbid(name, in: context) }
+    // These carry their flags in memory, where no filter looks; programs fall back to the older calls.
+    for name in ["clone3", "openat2"] { try forbid(name, code: ENOSYS, in: context) }
+    try forbid("clone", where: masked(0, cloneThread, equals: 0), in: context)
+    for flag in writing {
+      try forbid("open", where: masked(1, UInt64(flag), equals: UInt64(flag)), in: context)
+      try forbid("openat", where: masked(2, UInt64(flag), equals: UInt64(flag)), in: context)
+    }
+    // A program may end itself, and set its own limits lower.
+    let own = UInt64(getpid())
+    for name in ["kill", "tgkill"] { try forbid(name, where: differs(0, from: own), in: context) }
+    try forbid("prlimit64", where: differs(0, from: 0), in: context)
+    guard seccomp_load(context) == 0 else { throw Sandbox.Failure() }
+  }
+
+  private static func masked(_ argument: UInt32, _ mask: UInt64, equals value: UInt64) -> scmp_arg_cmp {
+    scmp_arg_cmp(arg: argument, op: SCMP_CMP_MASKED_EQ, datum_a: mask, datum_b: value)
+  }
+
+  private static func differs(_ argument: UInt32, from value: UInt64) -> scmp_arg_cmp {
+    scmp_arg_cmp(arg: argument, op: SCMP_CMP_NE, datum_a: value, datum_b: 0)
+  }
+
+  /// A name that this architecture or library doesn't know is no call that could be made by it.
+  private static func forbid(
+    _ name: String, where comparison: scmp_arg_cmp? = nil, code: Int32 = EPERM, in context: scmp_filter_ctx
+  ) throws(Sandbox.Failure) {
+    let number = seccomp_syscall_resolve_name(name)
+    // __NR_SCMP_ERROR
+    guard number != -1 else { return }
+    var comparisons = comparison.map { [$0] } ?? []
+    let result = seccomp_rule_add_array(
+      context, xpb_seccomp_errno(UInt32(code)), number, UInt32(comparisons.count), &comparisons)
+    // Calls that the architecture doesn't have are refused by name (EDOM) or turned into pseudo numbers and ignored.
+    guard result == 0 || result == -EDOM else { throw Sandbox.Failure() }
+  }
+}

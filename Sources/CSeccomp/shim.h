@@ -1,0 +1,48 @@
+#ifndef XPB_CSECCOMP_SHIM_H
+#define XPB_CSECCOMP_SHIM_H
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Variadic functions cannot be called from Swift. */
+static inline int xpb_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
+
+/* The actions of seccomp.h are macros with a parameter. */
+static inline unsigned xpb_seccomp_errno(unsigned code) { return SCMP_ACT_ERRNO(code); }
+static inline unsigned xpb_seccomp_allow(void) { return SCMP_ACT_ALLOW; }
+
+/* RLIMIT_* are of an enumerated type in C's glibc only. */
+static inline int xpb_setrlimit(int resource, unsigned long value, unsigned long most)
+{
+  struct rlimit limit = {value, most};
+  return setrlimit(resource, &limit);
+}
+
+/* Landlock: the kernel's interface as of its sixth version; older headers lack the later parts, and glibc has no wrappers. */
+struct xpb_landlock_ruleset {
+  unsigned long long handled_access_fs;
+  unsigned long long handled_access_net;
+  unsigned long long scoped;
+};
+struct xpb_landlock_beneath {
+  unsigned long long allowed_access;
+  int parent_fd;
+} __attribute__((packed));
+/* The same numbers on every architecture. */
+static inline int xpb_landlock_version(void) { return (int)syscall(444, 0, 0, 1); }
+static inline int xpb_landlock_create(const struct xpb_landlock_ruleset *rules, unsigned long size)
+{
+  return (int)syscall(444, rules, size, 0);
+}
+static inline int xpb_landlock_add_beneath(int ruleset, const struct xpb_landlock_beneath *rule)
+{
+  return (int)syscall(445, ruleset, 1, rule, 0);
+}
+static inline int xpb_landlock_restrict_self(int ruleset) { return (int)syscall(446, ruleset, 0); }
+/* Glibc's own is hidden behind _GNU_SOURCE. */
+static inline int xpb_close_from(unsigned first) { return (int)syscall(436, first, ~0U, 0); }
+#endif
