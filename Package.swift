@@ -41,7 +41,8 @@ let package = Package(
     .executableTarget(
       name: "XPasteBridge",
       dependencies: [
-        "Actions", "BridgeCore", "ClipStore", "ContentActions", "GuardedMemory", "Policy", "PolicyFile", "Selection", "X11", "CX11",
+        "Actions", "BridgeCore", "ClipStore", "ContentActions", "GuardedMemory", "Policy", "PolicyFile", "Selection",
+        "X11", "CX11",
         "CSystemd",
       ],
       swiftSettings: shell,
@@ -62,7 +63,8 @@ let package = Package(
     .testTarget(name: "ContentActionsTests", dependencies: ["ContentActions"], swiftSettings: strict),
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(
-      name: "PolicyFileTests", dependencies: ["ContentActions", "PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
+      name: "PolicyFileTests", dependencies: ["ContentActions", "PolicyFile", "Policy"], exclude: ["Golden"],
+      swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["GuardedMemory", "Selection"], swiftSettings: strict),
     .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(
@@ -87,7 +89,8 @@ let package = Package(
 // Fuzz/run builds the fuzz targets into one program with libFuzzer's driver, for which the executable's code has to be a
 // library, without its main function. In every other build they are tests, which replay what was found.
 let fuzzed: [Target.Dependency] = [
-  "BridgeCore", "ClipStore", "ContentActions", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11", "XPasteBridge",
+  "BridgeCore", "ClipStore", "ContentActions", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11",
+  "XPasteBridge",
 ]
 if Context.environment["XPB_FUZZ"] != nil {
   let program = package.targets.first { $0.name == "XPasteBridge" }!

@@ -54,10 +54,7 @@ extension IntegrationTests {
       try run { scene in
         let picture = try png(3_000, 2_250, on: scene.desktop)
         let owner = try scene.copied("target image/png file:\(picture)")
-        #expect(try scene.paster.paste("image/png")?.count ?? 0 > 20_000_000)
-        #expect(try act("remove-metadata", scene).text("outcome") == "made")
-        let clean = try scene.paster.paste("image/png")
-        #expect(size(ofPNG: clean) == [3_000, 2_250] && clean?.range(of: Data("Comment".utf8)) == nil)
+        #expect(try FileManager.default.attributesOfItem(atPath: picture)[.size] as? Int ?? 0 > 20_000_000)
         #expect(try act("Copy thumbnail", scene).text("outcome") == "made")
         #expect(size(ofPNG: try scene.paster.paste("image/png")) == [1_000, 750])
         #expect(try scene.paster.targets()?.contains("image/png") == true)
@@ -65,6 +62,11 @@ extension IntegrationTests {
         #expect(record.outcome == "kept" && record.targets == ["image/png"])
         #expect(record.source?.pid == Int(owner.child.pid))
         #expect(record.destination?.executable?.hasSuffix("/xpastebridge-action") == true)
+        let small = try png(30, 20, on: scene.desktop)
+        _ = try scene.copied("target image/png file:\(small)")
+        #expect(try act("remove-metadata", scene).text("outcome") == "made")
+        let clean = try scene.paster.paste("image/png")
+        #expect(size(ofPNG: clean) == [30, 20] && clean?.range(of: Data("Comment".utf8)) == nil)
       }
     }
 
@@ -90,7 +92,7 @@ extension IntegrationTests {
         #expect(try act("plain-text", scene).text("outcome") == "made")
         #expect(try scene.paster.paste("text/html") == nil)
         #expect(try scene.paster.text() == "https://a.example/?utm_source=x&b=%C3%A9")
-        #expect(try act("strip-tracking", scene).number("bytes") == 28)
+        #expect(try act("strip-tracking", scene).number("bytes") == 27)
         #expect(try scene.paster.text("text/plain;charset=utf-8") == "https://a.example/?b=%C3%A9")
         _ = try scene.copied("target UTF8_STRING text:nolink")
         #expect(try act("strip-tracking", scene).text("failure") == "not-applicable")
@@ -100,21 +102,21 @@ extension IntegrationTests {
 
     @Test("while one hangs others are pasted, copied and acted for, and it is ended")
     func hanging() throws {
-      let hang = "accepts: text\ncommand: [/bin/sleep, 1000]\nmakes: same\ntime-limit: 2s"
+      let hang = "accepts: text\ncommand: [/bin/sleep, 1000]\nmakes: same\ntime-limit: 4s"
       let upper = "accepts: text\ncommand: [/usr/bin/tr, a-z, A-Z]\nmakes: [UTF8_STRING]"
-      try run(actions: ["hang": hang, "upper": upper]) { scene in
+      let none = "accepts: text\ncommand: [/bin/false]\nmakes: same"
+      try run(actions: ["hang": hang, "upper": upper, "none": none]) { scene in
         _ = try scene.copied("target UTF8_STRING text:content")
         let words = ["action", "run", "hang", "--json", "--display", scene.desktop.display]
         let waiting = try (0..<4).map { _ in try scene.desktop.start(try Bridge.binary(), words) }
         // A fifth at once is one too many, as soon as the four have begun.
-        let isFull = try waitUntil(within: 2) { try act("upper", scene).text("outcome") == "busy" }
-        #expect(isFull)
-        try scene.expectOthersServed(Data((isFull ? "content" : "CONTENT").utf8))
+        #expect(try waitUntil(within: 10) { try act("none", scene).text("outcome") == "busy" })
+        try scene.expectOthersServed(Data("content".utf8))
         try scene.expectNextCopy()
         for child in waiting {
-          let answer = try child.everything(by: Deadline(seconds: 10))
+          let answer = try child.everything(by: Deadline(seconds: 30))
           let text = String(decoding: answer, as: UTF8.self)
-          #expect(text.contains("overtaken") || text.contains("busy"), "\(text)")
+          #expect(text.contains("overtaken"), "\(text)")
         }
         #expect(try act("upper", scene).text("outcome") == "made")
         #expect(try scene.paster.text() == "NEXT")

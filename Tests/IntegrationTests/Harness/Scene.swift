@@ -14,7 +14,8 @@ final class Scene {
     desktop = try Desktop(windowManager: windowManager)
     // What the command line needs to find the daemon is the one thing that an empty environment can't do without.
     let runtime = ["XDG_RUNTIME_DIR": desktop.environment["XDG_RUNTIME_DIR"]!]
-    bridge = try Bridge(on: desktop, policy: policy, options: options, environment: environment.map { $0.merging(runtime) { $1 } })
+    bridge = try Bridge(
+      on: desktop, policy: policy, options: options, environment: environment.map { $0.merging(runtime) { $1 } })
     paster = try desktop.requestor()
   }
 
