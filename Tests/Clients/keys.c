@@ -69,10 +69,11 @@ static bool command(char **words, int count) {
     long long number;
     if (!strcmp(name, "listen")) {
         if (!top) return complain("listen: expected a window, found none; `top` makes it");
-        XSelectInput(display, top, KeyPressMask | StructureNotifyMask | PropertyChangeMask);
+        XSelectInput(display, top, KeyPressMask | ButtonPressMask | StructureNotifyMask | PropertyChangeMask);
         XSetInputFocus(display, top, RevertToParent, CurrentTime);
         return XSync(display, False), true;
     }
+    if (!strcmp(name, "point")) return XWarpPointer(display, None, top, 0, 0, 0, 0, 9, 9), XSync(display, False), true;
     if (!strcmp(name, "popup")) return make_popup(), true;
     if (!strcmp(name, "hold")) {
         int state = XGrabKeyboard(display, top, False, GrabModeAsync, GrabModeAsync, CurrentTime);
@@ -83,6 +84,12 @@ static bool command(char **words, int count) {
     if (!strcmp(name, "key")) return word_number(words[1], "key", &number) && press((unsigned)number, words + 2, count - 2);
     if (!strcmp(name, "down") || !strcmp(name, "up"))
         return word_number(words[1], name, &number) && fake((unsigned)number, *name == 'd') && (XSync(display, False), true);
+    if (!strcmp(name, "click")) {
+        if (!word_number(words[1], "click", &number)) return false;
+        XTestFakeButtonEvent(display, (unsigned)number, True, CurrentTime);
+        XTestFakeButtonEvent(display, (unsigned)number, False, CurrentTime);
+        return XSync(display, False), true;
+    }
     if (!strcmp(name, "group")) {
         if (!word_number(words[1], "group", &number)) return false;
         XkbLockGroup(display, XkbUseCoreKbd, (unsigned)number);
@@ -97,6 +104,11 @@ static bool command(char **words, int count) {
 
 static void event(XEvent *e) {
     if (e->type == MappingNotify) XRefreshKeyboardMapping(&e->xmapping);
+    if (e->type == ButtonPress) {
+        event_begin("button");
+        event_number("number", e->xbutton.button);
+        event_end();
+    }
     if (e->type != KeyPress) return;
     event_begin("key");
     event_number("code", e->xkey.keycode);
@@ -111,7 +123,9 @@ static void due(void) {}
 static const char help[] =
     "xpb-keys [--display D] [COMMAND]... : a window that tells its keys, and a hand that presses them. Each COMMAND\n"
     "argument, then each line of standard input, is one command.\n\n"
-    "  listen                           hear the keys of the top-level, which gets the focus\n"
+    "  listen                           hear keys and clicks of the top-level, which gets the focus\n"
+    "  point                            put the pointer into the top-level\n"
+    "  click N                          press and release a button\n"
     "  key CODE [MODIFIER]...           press and release a key, held with ctrl shift alt super altgr\n"
     "  down CODE, up CODE               one half of it\n"
     "  group N                          switch to a group of the layout, from 0\n"

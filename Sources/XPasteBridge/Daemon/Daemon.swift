@@ -67,6 +67,7 @@ final class Daemon {
       })
     // It is drained with the other before each wait, and only has to wake the loop up.
     if let descriptor = session.actionDescriptor { actionSource = try loop.addInput(descriptor) {} }
+    if let descriptor = session.pressDescriptor { sources.append(try loop.addInput(descriptor) {}) }
     watcher.onSettled = { [unowned self] in
       reloadPolicy()
       // Ends the reload that the service manager was told of, if there is one.
@@ -204,6 +205,7 @@ extension Daemon: ControlledDaemon {
       "selections": .array(session.status.map(StatusReport.selection)),
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
+      "presses": StatusReport.presses(session.pressStatus),
       "actions": session.actionStatus.map(StatusReport.actions),
       "audit": StatusReport.audit(audit),
       "control": server.map { .string(Label.shortened($0.address.socket)) },

@@ -17,6 +17,8 @@ final class EffectRunner {
     var isClipboardManager = true
     /// What lets content and requests outlive the process; `nil` where nothing is to.
     var continuity: Continuity?
+    /// The program that watches over held presses; without it none is held back.
+    var watchdogProgram: String?
     /// Says something to the journal.
     var say: (String, Priority) -> Void = { _, _ in }
   }
@@ -36,7 +38,7 @@ final class EffectRunner {
   private let options: Options
   private let atoms: KnownAtoms
   private var watched: [NamedAtom]
-  private let pointer: PointerWatch
+  let pointer: PointerWatch
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
   private var adoptionCount: UInt64 = 0
@@ -68,7 +70,7 @@ final class EffectRunner {
     bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
     watched = bridge.watchedSelections
     resolver = SubjectResolver(display: display)
-    pointer = PointerWatch(display: display)
+    pointer = PointerWatch(display: display, program: options.watchdogProgram, say: options.say)
     display.onUnexpectedError = { [options] error in
       if options.treatsErrorsAsFatal { fatalError("unexpected X error: \(error)") }
     }
@@ -141,6 +143,7 @@ final class EffectRunner {
   /// Gives everything up, so that a successor may start. The display is lost to us afterwards.
   func shutDown() {
     actions?.close()
+    pointer.close()
     guard !isLost else { return display.close() }
     display.giveUpSelections()
     for selection in managerSelections { display.resign(selection) }
@@ -226,15 +229,42 @@ final class EffectRunner {
   /// Takes in everything that X has for us and flushes; call it before every wait.
   func drain() {
     guard !isLost else { return }
+    takeSelectionEvents()
+    takePresses()
+    actions?.drain()
+    display.flush()
+    rinse()
+  }
+
+  private func takeSelectionEvents() {
     for _ in 0..<Self.drainedEvents {
       if resolver.askAhead() { display.flush() }
       guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
       else { break }
       take(event)
     }
-    actions?.drain()
-    display.flush()
-    rinse()
+  }
+
+  private func takePresses() {
+    let (presses, hasButton) = pointer.takePresses()
+    if let hasButton { feed(.pasteGuardSettled(hasButton: hasButton), from: nil) }
+    for press in presses {
+      switch press {
+      case .button(let child):
+        guard let place = pointer.place(below: child) else {
+          pointer.releasePointer(replays: true)
+          continue
+        }
+        // The answers have brought along what happened before the press, which counts before it.
+        takeSelectionEvents()
+        feed(
+          .middleButtonPressed(isOnWindowManager: place.isOnWindowManager), from: resolver.resolve(place.window))
+      case .key:
+        let window = display.focusedWindow
+        takeSelectionEvents()
+        feed(.pasteKeyPressed, from: resolver.resolve(window))
+      }
+    }
   }
 
   /// Overwrites what is left in buffers, when nothing is in a hurry.
@@ -299,11 +329,6 @@ final class EffectRunner {
     case .selection(let other): feed(other, from: nil)
     case .claimForged(let selection, let time): feed(.claimForged(selection: selection, time: time), from: nil)
     case .windowTaken(let window): ending = ending ?? .windowTaken(window)
-    case .middleButtonPressed(let child):
-      guard let place = pointer.place(below: child) else { return display.releasePointer(replays: true) }
-      feed(
-        .middleButtonPressed(isOnWindowManager: place.isOnWindowManager), from: resolver.resolve(place.window))
-    case .pasteKeyPressed: feed(.pasteKeyPressed, from: resolver.resolve(display.focusedWindow))
     case .pointerEntered(let window): feed(.pointerEntered, from: resolver.resolve(window))
     case .rootPropertySet(let property):
       pointer.rootPropertySet(property)
@@ -358,8 +383,8 @@ final class EffectRunner {
     case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
     case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
     case .guardPastes(false): pointer.stop()
-    case .releasePointer(let replays): display.releasePointer(replays: replays)
-    case .releaseKeyboard: display.releaseKeyboard()
+    case .releasePointer(let replays): pointer.releasePointer(replays: replays)
+    case .releaseKeyboard: pointer.releaseKeyboard()
     case .clearCutBuffer(let buffer): display.clearCutBuffer(buffer.atom)
     case .readPairs(let request):
       return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))
@@ -390,39 +415,5 @@ final class EffectRunner {
     case .null: .null
     case .replacement(let type, let bytes): .text(type: type, bytes)
     }
-  }
-}
-
-/// Why the daemon has to stop.
-enum RunnerEnding: Hashable {
-  /// A successor took our manager selection (`--replace`).
-  case replaced
-  /// Another client destroyed a window without which nothing is heard or guarded. A fresh start has new ones.
-  case windowTaken(Window)
-}
-
-/// Why the daemon can't take up its work; each describes itself in one line.
-enum RunnerError: Error, CustomStringConvertible {
-  /// Another instance is at work on this display and screen.
-  case alreadyRunning(display: DisplayName, screen: Int, owner: Subject)
-  /// Another instance started at the same moment and was first.
-  case overtaken(display: DisplayName, screen: Int)
-  /// The X server went away.
-  case serverLost
-
-  var description: String {
-    switch self {
-    case .alreadyRunning(let display, let screen, let owner):
-      "display `\(display)`, screen \(screen) is guarded already by \(Self.name(owner)); use --replace to take over"
-    case .overtaken(let display, let screen):
-      "display `\(display)`, screen \(screen): another instance started at the same moment"
-    case .serverLost: "the X server went away"
-    }
-  }
-
-  private static func name(_ subject: Subject) -> String {
-    let path = subject.executable.map { "`\($0.value)`" } ?? "another program"
-    guard case .local(let process) = subject.origin else { return path }
-    return "\(path) (pid \(process.id))"
   }
 }
