@@ -156,6 +156,7 @@ extension ActionDisplay {
   @discardableResult
   public func followKeys(_ isWanted: Bool) -> Bool {
     guard let inputOpcode else { return false }
-    return xcb.outcomes(of: [xcb.selectRawKeys(root: root.id, opcode: inputOpcode, isWanted: isWanted)])[0] == nil
+    // Raw keys come once, whichever root they are asked of.
+    return xcb.outcomes(of: [xcb.selectRawKeys(root: roots[0].id, opcode: inputOpcode, isWanted: isWanted)])[0] == nil
   }
 }

@@ -25,8 +25,8 @@ public nonisolated enum HeldPress: Hashable, Sendable {
   /// XK_Insert
   private static let insertKey: UInt32 = 0xff63
 
-  /// The root window on which presses are held back.
-  public let root: Window
+  /// The root windows on which presses are held back: all screens', since a person has one pointer for all.
+  public let roots: [Window]
   /// Errors that no request of ours can have caused, since the start: each is a bug of ours.
   public private(set) var unexpectedErrorCount = 0
   /// Called with each of them.
@@ -39,7 +39,7 @@ public nonisolated enum HeldPress: Hashable, Sendable {
   public init?(beside display: Display) {
     guard let xcb = XcbConnection(opening: "\(display.name).\(display.screen)") else { return nil }
     self.xcb = xcb
-    root = display.root
+    roots = display.roots
     xcb.raisePriority()
     xcb.flush()
   }
@@ -64,20 +64,23 @@ public nonisolated enum HeldPress: Hashable, Sendable {
   /// ``releasePointer(replays:)``, or until the connection ends. `false` when another client has one of the presses that
   /// paste.
   public func grabMiddleButton() -> Bool {
-    if xcb.grabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id) { return true }
-    // Somebody has a combination that pastes nothing, perhaps; it stays theirs.
-    for modifiers in Self.pasteModifiers
-    where !xcb.grabButton(Self.middleButton, modifiers: modifiers, on: root.id) {
+    for root in roots where !grabMiddleButton(on: root) {
       ungrabMiddleButton()
       return false
     }
     return true
   }
 
+  private func grabMiddleButton(on root: Window) -> Bool {
+    if xcb.grabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id) { return true }
+    // Somebody has a combination that pastes nothing, perhaps; it stays theirs.
+    return Self.pasteModifiers.allSatisfy { xcb.grabButton(Self.middleButton, modifiers: $0, on: root.id) }
+  }
+
   /// Takes ``grabMiddleButton()`` back.
   public func ungrabMiddleButton() {
     // Ours alone: other clients' grabs stay.
-    xcb.ungrabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id)
+    for root in roots { xcb.ungrabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id) }
     xcb.flush()
   }
 
@@ -93,16 +96,20 @@ public nonisolated enum HeldPress: Hashable, Sendable {
   /// until the connection ends. Returns the keys that mean Insert; combinations that another client has stay theirs.
   public func grabPasteKeys() -> [UInt8] {
     let keys = keys(of: Self.insertKey)
-    for key in keys {
-      for locks in Self.lockModifiers { _ = xcb.grabKey(key, modifiers: 1 | locks, on: root.id) }
+    for root in roots {
+      for key in keys {
+        for locks in Self.lockModifiers { _ = xcb.grabKey(key, modifiers: 1 | locks, on: root.id) }
+      }
     }
     return keys
   }
 
   /// Takes ``grabPasteKeys()`` back.
   public func ungrabPasteKeys(_ keys: [UInt8]) {
-    for key in keys {
-      for locks in Self.lockModifiers { xcb.ungrabKey(key, modifiers: 1 | locks, on: root.id) }
+    for root in roots {
+      for key in keys {
+        for locks in Self.lockModifiers { xcb.ungrabKey(key, modifiers: 1 | locks, on: root.id) }
+      }
     }
     xcb.flush()
   }

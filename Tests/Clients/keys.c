@@ -1,6 +1,7 @@
 /* A window that tells which keys reach it, and somebody who presses them (XTEST), switches layouts and holds keyboards. */
 #include "client.h"
 #include <X11/XKBlib.h>
+#include <X11/extensions/XInput2.h>
 #include <X11/extensions/XTest.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,24 @@ static bool grab_command(const char *code, const char *mask, bool on) {
     return XSync(display, False), true;
 }
 
+/* The same by the X Input Extension, which the server doesn't compare with the core protocol's grabs. */
+static bool grab_by_extension(const char *code, const char *mask) {
+    long long key, with;
+    int major = 2, minor = 2, count, keyboard = 0;
+    if (!word_number(code, "xi-grab", &key) || !word_number(mask, "xi-grab", &with)) return false;
+    if (XIQueryVersion(display, &major, &minor) != Success) return complain("xi-grab: expected XI 2, found none");
+    XIDeviceInfo *devices = XIQueryDevice(display, XIAllMasterDevices, &count);
+    for (int i = 0; i < count; i++)
+        if (devices[i].use == XIMasterKeyboard) keyboard = devices[i].deviceid;
+    XIFreeDeviceInfo(devices);
+    unsigned char bits[4] = {0};
+    XISetMask(bits, XI_KeyPress);
+    XIEventMask events = {keyboard, sizeof bits, bits};
+    XIGrabModifiers held = {(int)with, 0};
+    int refused = XIGrabKeycode(display, keyboard, (int)key, top, XIGrabModeAsync, XIGrabModeAsync, False, &events, 1, &held);
+    return refused ? complain("xi-grab: expected the key, found status %d", held.status) : true;
+}
+
 static bool command(char **words, int count) {
     const char *name = words[0];
     long long number;
@@ -97,6 +116,7 @@ static bool command(char **words, int count) {
     }
     if (count < 3) return complain("command: expected one that --help lists, with its words, found `%s`", name);
     if (!strcmp(name, "lock")) return lock_command(words[1], words[2]);
+    if (!strcmp(name, "xi-grab")) return grab_by_extension(words[1], words[2]);
     if (!strcmp(name, "grab")) return grab_command(words[1], words[2], true);
     if (!strcmp(name, "ungrab")) return grab_command(words[1], words[2], false);
     return complain("command: expected one that --help lists, found `%s`", name);
@@ -132,6 +152,7 @@ static const char help[] =
     "  lock caps|num yes|no             lock keys\n"
     "  hold, release                    grab the whole keyboard, as screen lockers and menus do\n"
     "  grab CODE MASK, ungrab CODE MASK a passive grab on the top-level\n"
+    "  xi-grab CODE MASK                the same by the X Input Extension\n"
     "  popup                            an override-redirect window that takes the focus\n";
 
 int main(int argc, char **argv) {

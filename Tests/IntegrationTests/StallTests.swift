@@ -57,7 +57,9 @@ extension IntegrationTests {
           try presses().flag("heldBack") && bridge.status(of: "PRIMARY").text("state") == "left"
         }
         guard isGuarded else {
-          throw HarnessError("PRIMARY", expected: "presses held back", found: "\(try presses())", alive: desktop.alive())
+          throw HarnessError(
+            "PRIMARY", expected: "presses held back", found: "\(try presses()), \(try bridge.status(of: "PRIMARY"))",
+            alive: desktop.alive())
         }
       }
 
@@ -98,6 +100,8 @@ extension IntegrationTests {
       for _ in 0..<Self.rounds * 20 where times.count < Self.rounds {
         try stall.mark()
         let milliseconds = try stall.standStill(press, moment)
+        // What it makes of the press when it goes on would take what is marked next.
+        try stall.bridge.sync()
         // The daemon may have decided before it was stopped.
         if milliseconds < 100, try stall.presses().number("freed") == freed { continue }
         freed += 1

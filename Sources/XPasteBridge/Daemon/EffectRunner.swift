@@ -133,7 +133,7 @@ final class EffectRunner {
   }
 
   private func startActions() {
-    guard let second = ActionDisplay(display.name, screen: display.screen) else { return }
+    guard let second = ActionDisplay(beside: display) else { return }
     second.onUnexpectedError = display.onUnexpectedError
     actions = ActionRunner(
       display: second, questions: display, resolver: resolver, policy: bridge.policy, onAudit: onAudit)

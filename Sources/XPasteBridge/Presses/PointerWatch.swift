@@ -112,7 +112,7 @@ final class PointerWatch {
       freed += 1
       // Not the watchdog's fault.
       _ = starts.popLast()
-      say("a press waited too long for the daemon; the watchdog let keyboard and pointer go, and the press is lost", .error)
+      say("a press waited too long for us; the watchdog let keyboard and pointer go, and the press is lost", .error)
     } else if !display.isLost {
       say("the watchdog of held presses, or their connection, has ended; both are begun anew", .warning)
     }
