@@ -43,7 +43,7 @@ enum InputWatchdog {
     try Posix.epollAdd(arrivals, control.number)
     try Posix.epollAdd(arrivals, connection.number, once: true)
     try Posix.write(".", to: control.number)
-    Hardening.returnStartupCode()
+    Hardening.returnCode()
 
     var stall = StallWatch()
     var verdict = look(&stall, page, connection)
