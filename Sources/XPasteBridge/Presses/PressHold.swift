@@ -38,14 +38,16 @@ final class PressHold {
     page = try PressPage()
     let (ours, its) = try Posix.socketPair()
     control = ours
+    try Posix.epollAdd(arrivals, control.number)
+    try Posix.epollAdd(arrivals, connection.fileDescriptor)
+    // Its end of the pair is closed here when it has it: then its end is seen.
+    defer { withExtendedLifetime(its) {} }
     watchdog = try Posix.spawn(
       program, [InputWatchdog.name, "\(display.name)"],
       descriptors: [its.number, page.descriptor.number, connection.fileDescriptor])
     standing = .starting(since: Posix.monotonicNow())
     connection.onUnexpectedError = display.onUnexpectedError
     display.holdsServer = { [page] in page.holdsServer = $0 }
-    try Posix.epollAdd(arrivals, control.number)
-    try Posix.epollAdd(arrivals, connection.fileDescriptor)
   }
 
   /// Whether presses may be held back.

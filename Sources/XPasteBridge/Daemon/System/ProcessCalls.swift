@@ -41,7 +41,10 @@ extension Posix {
     defer { for word in words { free(word) } }
     var environment: [UnsafeMutablePointer<CChar>?] = [nil]
     var process: pid_t = 0
-    let code = posix_spawn(&process, program, &actions, &attributes, &words, &environment)
+    // The copies are closed when they are released, which the last use of their numbers alone would allow.
+    let code = withExtendedLifetime(copies) {
+      posix_spawn(&process, program, &actions, &attributes, &words, &environment)
+    }
     guard code == 0 else { throw SystemFailure(call: "posix_spawn", code: code) }
     return process
   }
