@@ -40,6 +40,8 @@ extension IntegrationTests {
       try Scene.run(policy: Self.policy) { scene in
         let friend = try Keys.window("Friend", on: scene.desktop)
         let marker = try guarded(scene)
+        // The new window has taken the keyboard.
+        try friend.tell("listen")
         for _ in 0..<5 { #expect(try friend.reaches(.insert, "shift")) }
         #expect(states(.insert, of: friend) == [Int?](repeating: Self.shift, count: 5))
         #expect(try marker.status(of: "PRIMARY").number("losses") == 0, "nothing was taken from its source")
@@ -51,6 +53,7 @@ extension IntegrationTests {
       try Scene.run(policy: Self.policy) { scene in
         let friend = try Keys.window("Friend", on: scene.desktop)
         _ = try guarded(scene)
+        try friend.tell("listen")
         // Control is 4 and Alt 8; with them the combination isn't the one that pastes.
         for code in [37, 64] { try friend.tell("down \(code)") }
         #expect(try friend.reaches(.insert, "shift"))
@@ -70,6 +73,7 @@ extension IntegrationTests {
         let locked = try Keys.window("Locked", on: scene.desktop)
         _ = try scene.copied("target UTF8_STRING text:copied")
         let marker = try guarded(scene)
+        try locked.tell("listen")
         #expect(try !locked.reaches(.insert, "shift") && !locked.reaches(.v, "ctrl") && locked.reaches(.insert))
         let held = try scene.bridge.audit().filter { $0.outcome == "refused-by-key" }
         #expect(held.map(\.action) == ["paste"] && held.map(\.rule) == ["pastes nothing"])
