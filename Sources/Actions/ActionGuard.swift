@@ -122,6 +122,14 @@ public struct ActionGuard: Sendable {
   /// Another of the keyboard's groups is in force.
   public mutating func setGroup(_ group: Int) -> [ActionEffect] { setKeyboard(keyboard, group: group) }
 
+  /// A window has become the active one: its keys are asked for anew. Of several who ask for a key in different ways the
+  /// server obeys the last, without a word to the others; and what was occupied may be free now.
+  public mutating func activated(_ window: Window) -> [ActionEffect] {
+    guard let plan = windows[window]?.plan, !plan.actions.isEmpty else { return [] }
+    windows[window]?.occupied = []
+    return [.grab(window, plan.actions.keys.sorted())]
+  }
+
   private mutating func regrab(_ window: Window) -> [ActionEffect] {
     guard var known = windows[window] else { return [] }
     let denied = Set(Action.byCommand).subtracting(known.allowed)

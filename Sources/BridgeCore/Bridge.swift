@@ -307,7 +307,8 @@ public struct Bridge: Sendable {
 
   /// Whether no capture, claim or settling is under way: what `sync` waits for.
   public var isSettled: Bool {
-    phases.values.allSatisfy { phase in
+    guard pointer.press?.deadline == nil else { return false }
+    return phases.values.allSatisfy { phase in
       switch phase {
       // The event that overtook a claim came with the claim's outcome, so it is taken before anybody asks this.
       case .unowned, .foreign, .overtaken, .held, .guarded: true

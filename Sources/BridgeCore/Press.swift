@@ -26,6 +26,8 @@ struct Press: Sendable {
 struct PointerGuard: Sendable {
   /// The sign under decision.
   var press: Press?
+  /// A press that came before that was decided: one of the button and one of the key may stand still at once.
+  var next: Press?
   /// Whether we have asked for such signs.
   var isGuarded = false
   /// Whether the button was to be had.
@@ -42,7 +44,8 @@ extension Bridge {
   mutating func pasteBegins(_ kind: Press.Kind, by subject: Subject?, at now: MonotonicTime) -> [Effect] {
     // A press goes before the pointer's way.
     guard kind != .entry || pointer.press == nil && pointer.isGuarded else { return [] }
-    pointer.press = Press(kind: kind, subject: subject ?? .unknown, at: now)
+    let press = Press(kind: kind, subject: subject ?? .unknown, at: now)
+    if pointer.press?.deadline == nil { pointer.press = press } else { pointer.next = press }
     return []
   }
 
@@ -55,6 +58,10 @@ extension Bridge {
   /// After every event: goes on with a press, and asks for presses while they matter.
   mutating func attendPointer(at now: MonotonicTime) -> [Effect] {
     var effects = attendPress(at: now)
+    while pointer.press == nil, let next = pointer.next {
+      (pointer.press, pointer.next) = (next, nil)
+      effects += attendPress(at: now)
+    }
     let isWanted = pointer.isSourceRestricted && isLeftWithSource || pointer.press != nil
     if isWanted != pointer.isGuarded {
       pointer.isGuarded = isWanted

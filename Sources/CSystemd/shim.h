@@ -30,6 +30,14 @@ static inline const unsigned *xpb_bus_vtable_format(void) { return &sd_bus_objec
 
 /* prctl is variadic, which Swift cannot call. */
 static inline int xpb_prctl_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); }
+static inline int xpb_prctl_set_pdeathsig(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
+static inline int xpb_prctl_set_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/* One word of memory that two processes share; everything that was stored before it is seen with it. */
+static inline unsigned long xpb_load_word(const unsigned long *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+static inline void xpb_store_word(unsigned long *word, unsigned long value) {
+  __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
 
 static inline int xpb_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

@@ -9,6 +9,8 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
   case keyPressed(UInt8)
   /// The window manager's list of windows has changed.
   case windowListChanged
+  /// The window manager has made another window the active one.
+  case activeWindowChanged
   /// A window has another WM_CLASS.
   case classChanged(Window)
   /// A child of the root was mapped.
@@ -27,8 +29,8 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
 /// first, and because a client has one event mask on each window. It makes no window, so nobody can destroy one or
 /// disconnect it by that. Every request that somebody else can make fail is checked in the round trip that ends its batch.
 @MainActor public final class ActionDisplay {
-  /// The root window.
-  public let root: Window
+  /// The root windows of all screens: windows of every screen are seen to.
+  public let roots: [Window]
   /// The atoms seen so far.
   public let atoms: AtomTable
   /// Errors that no request of ours can have caused, since the start: each is a bug of ours.
@@ -42,21 +44,25 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
   let inputOpcode: UInt8?
   private let allowedActions: NamedAtom
   private let clientList: NamedAtom
+  private let activeWindow: NamedAtom
+  private let managerMark: NamedAtom
   private let resourceMask: UInt32
   private var isClosed = false
 
   /// Connects to the display once more; `nil` when that isn't possible.
-  public init?(_ name: DisplayName, screen: Int) {
-    guard let xlib = XlibDisplay(opening: "\(name).\(screen)") else { return nil }
+  public init?(beside display: Display) {
+    guard let xlib = XlibDisplay(opening: "\(display.name).\(display.screen)") else { return nil }
     self.xlib = xlib
     xcb = XcbConnection(raw: xlib.xcb)
-    root = Window(xlib.rootWindow(screen: xlib.defaultScreen))
+    roots = display.roots
     atoms = AtomTable(xcb: xcb)
     resourceMask = xcb.resourceIDs.mask
     xkbFirstEvent = xlib.initializeKeyboard()
     inputOpcode = xcb.initializeInput2()
-    let atoms = self.atoms.intern(["_XPASTEBRIDGE_ALLOWED_ACTIONS", "_NET_CLIENT_LIST", "_NET_SUPPORTING_WM_CHECK"])
-    (allowedActions, clientList) = (atoms[0], atoms[1])
+    let atoms = self.atoms.intern([
+      "_XPASTEBRIDGE_ALLOWED_ACTIONS", "_NET_CLIENT_LIST", "_NET_ACTIVE_WINDOW", "_NET_SUPPORTING_WM_CHECK",
+    ])
+    (allowedActions, clientList, activeWindow, managerMark) = (atoms[0], atoms[1], atoms[2], atoms[3])
     xcb.flush()
   }
 
@@ -91,7 +97,7 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
   /// Asks to hear of the window manager's list, and with `children` of every window that appears at the root.
   public func followRoot(children: Bool) {
     let mask = EventMask.propertyChange | (children ? EventMask.substructureNotify : 0)
-    _ = xcb.outcomes(of: [xcb.selectInputChecked(root.id, eventMask: mask)])
+    _ = xcb.outcomes(of: roots.map { xcb.selectInputChecked($0.id, eventMask: mask) })
   }
 
   /// Asks to hear of the class and the end of windows, or no longer.
@@ -101,25 +107,35 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
     _ = xcb.outcomes(of: windows.map { xcb.selectInputChecked($0.id, eventMask: mask) })
   }
 
-  /// `_NET_CLIENT_LIST`; `nil` without a window manager that keeps it.
+  /// `_NET_CLIENT_LIST` of all screens; `nil` without a window manager that keeps it.
   public func managedWindows() -> [Window]? {
     // Four thousand windows are more than a person has.
-    let reply = xcb.reply(to: xcb.getProperty(window: root.id, property: clientList.atom.id, length: 4_096))
-    guard let reply else { return nil }
-    let header = Header(reply)
-    guard header.format == 32 else { return nil }
-    return reply.tailWords(header.byteCount / 4).map { Window($0) }
+    let lists = rootProperties(clientList.atom, limit: 4_096).compactMap(\.self)
+    return lists.isEmpty ? nil : lists.flatMap { $0.map { Window($0) } }
   }
 
-  /// The window manager's own windows have these bits in common; `nil` without one.
-  public func windowManagerBase() -> UInt32? {
-    let property = atoms.intern("_NET_SUPPORTING_WM_CHECK").atom
-    let words = PropertyReader.words(xcb.reply(to: xcb.getProperty(window: root.id, property: property.id, length: 1)))
-    return words.first.map { $0 & ~resourceMask }
+  /// The window managers' own windows have these bits in common, of each screen's.
+  public func windowManagerBases() -> [UInt32] {
+    rootProperties(managerMark.atom, limit: 1).compactMap { $0?.first.map { $0 & ~resourceMask } }
+  }
+
+  /// The words of a property of each root; `nil` where there is none.
+  private func rootProperties(_ property: Atom, limit: UInt32) -> [[UInt32]?] {
+    let serials = roots.map { xcb.getProperty(window: $0.id, property: property.id, length: limit) }
+    return serials.map { serial in
+      guard let reply = xcb.reply(to: serial) else { return nil }
+      let header = Header(reply)
+      return header.format == 32 ? reply.tailWords(header.byteCount / 4) : nil
+    }
   }
 
   /// Whether the window belongs to the client with these bits.
   public func belongs(_ window: Window, to base: UInt32) -> Bool { window.id & ~resourceMask == base }
+
+  /// `_NET_ACTIVE_WINDOW` of every screen that has one.
+  public func activeWindows() -> [Window] {
+    rootProperties(activeWindow.atom, limit: 1).compactMap { $0?.first.map { Window($0) } }
+  }
 
   /// The window that has the keyboard; `.none` when that is nobody's.
   public func focus() -> Window {
@@ -189,7 +205,8 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
 
   private func decode(_ raw: UnsafeRawPointer) -> ActionEvent? {
     let decoded = ActionEventDecoder(
-      root: root, clientList: clientList.atom, xkbFirstEvent: xkbFirstEvent, inputOpcode: inputOpcode
+      roots: roots, clientList: clientList.atom, activeWindow: activeWindow.atom, xkbFirstEvent: xkbFirstEvent,
+      inputOpcode: inputOpcode
     ).decode(raw)
     switch decoded {
     case .event(let event): return event

@@ -13,8 +13,9 @@ nonisolated struct ActionEventDecoder {
     case nothing
   }
 
-  let root: Window
+  let roots: [Window]
   let clientList: Atom
+  let activeWindow: Atom
   let xkbFirstEvent: UInt8?
   let inputOpcode: UInt8?
 
@@ -43,7 +44,7 @@ nonisolated struct ActionEventDecoder {
       return .event(.gone(Window(raw.load(as: xcb_destroy_notify_event_t.self).window)))
     case XCB_MAP_NOTIFY:
       let event = raw.load(as: xcb_map_notify_event_t.self)
-      guard Window(event.event) == root else { return .nothing }
+      guard roots.contains(Window(event.event)) else { return .nothing }
       return .event(.mapped(Window(event.window), isOverrideRedirect: event.override_redirect != 0))
     case XCB_GE_GENERIC: return generic(raw)
     case Int32(xkbFirstEvent ?? 0): return keyboard(raw)
@@ -52,8 +53,12 @@ nonisolated struct ActionEventDecoder {
   }
 
   private func property(_ event: xcb_property_notify_event_t) -> Decoded {
-    if Window(event.window) == root {
-      return Atom(event.atom) == clientList ? .event(.windowListChanged) : .nothing
+    if roots.contains(Window(event.window)) {
+      switch Atom(event.atom) {
+      case clientList: return .event(.windowListChanged)
+      case activeWindow: return .event(.activeWindowChanged)
+      default: return .nothing
+      }
     }
     return event.atom == AtomNumber.wmClass ? .event(.classChanged(Window(event.window))) : .nothing
   }

@@ -21,6 +21,8 @@ extension Display {
   /// overwrite a newer copy with the same time. The grab lasts one round trip; while it lasts the queue that came with
   /// the reply is complete, so a re-claim by the same owner shows there too.
   func claim(_ selection: Atom, for window: Window, time: ServerTime, expecting expected: Window) -> ClaimOutcome {
+    holdsServer(true)
+    defer { holdsServer(false) }
     xcb.grabServer()
     let owner = selectionOwner(selection)
     guard owner == expected, !isLost, !hasOwnerChange(of: selection) else {
@@ -79,6 +81,8 @@ extension Display {
 
   /// Sets the owner where the present one is as `isRight` wants it; nobody can change it in between.
   private func set(_ selection: Atom, to window: Window, time: ServerTime, ifOwner isRight: (Window) -> Bool) {
+    holdsServer(true)
+    defer { holdsServer(false) }
     xcb.grabServer()
     if isRight(selectionOwner(selection)) {
       xcb.setSelectionOwner(window.id, selection: selection.id, time: time.milliseconds)

@@ -54,7 +54,7 @@ public nonisolated struct AskedIdentity: Sendable {
   let classes: [Serial]
   let processes: [Serial]
   let active: Serial
-  let topLevels: (tree: Serial, managed: Serial)?
+  let topLevels: (trees: [Serial], managed: [Serial])?
 }
 
 extension Display {
@@ -158,13 +158,17 @@ extension Display {
     xcb.getProperty(window: root.id, property: atoms.intern(name).atom.id, length: limit)
   }
 
-  private func askTopLevels() -> (tree: Serial, managed: Serial) {
-    (xcb.queryTree(root.id), askWords(ofRootProperty: "_NET_CLIENT_LIST", limit: 4_096))
+  private func askTopLevels() -> (trees: [Serial], managed: [Serial]) {
+    let list = atoms.intern("_NET_CLIENT_LIST").atom.id
+    return (
+      roots.map { xcb.queryTree($0.id) },
+      roots.map { xcb.getProperty(window: $0.id, property: list, length: 4_096) }
+    )
   }
 
-  private func takeTopLevels(_ serials: (tree: Serial, managed: Serial)) -> TopLevels {
-    let children = takeTree(serials.tree)?.children ?? []
-    let managed = PropertyReader.words(xcb.reply(to: serials.managed)).map { Window($0) }
+  private func takeTopLevels(_ serials: (trees: [Serial], managed: [Serial])) -> TopLevels {
+    let children = serials.trees.flatMap { takeTree($0)?.children ?? [] }
+    let managed = serials.managed.flatMap { PropertyReader.words(xcb.reply(to: $0)) }.map { Window($0) }
     return TopLevels(rootChildren: children.filter { !isOurs($0) }, managed: managed)
   }
 

@@ -28,6 +28,8 @@ import Selection
   public private(set) var unexpectedErrorCount = 0
   /// Called with each of them.
   public var onUnexpectedError: (XError) -> Void = { _ in }
+  /// Called before and after the moments in which no other client is served (GrabServer).
+  public var holdsServer: (Bool) -> Void = { _ in }
   /// Told of requests and their answers.
   public weak var requestWitness: (any RequestWitness)?
 

@@ -139,29 +139,6 @@ extension XcbConnection {
   }
 }
 
-/// A request of whole words, in this machine's byte order.
-private struct Words {
-  private var words: [UInt32] = []
-
-  /// The header: xcb fills the first byte and the length in.
-  mutating func append(byte first: UInt8, _ second: UInt8) {
-    withUnsafeBytes(of: (first, second, UInt16(0))) { words.append($0.loadUnaligned(as: UInt32.self)) }
-  }
-
-  mutating func append(half first: UInt16, _ second: UInt16) {
-    withUnsafeBytes(of: (first, second)) { words.append($0.loadUnaligned(as: UInt32.self)) }
-  }
-
-  mutating func append(word: UInt32) { words.append(word) }
-
-  mutating func send(on connection: OpaquePointer, opcode: UInt8, hasReply: Bool) -> UInt32 {
-    let count = UInt32(words.count)
-    return words.withUnsafeMutableBufferPointer { buffer in
-      cx_send_words(connection, opcode, buffer.baseAddress, count, hasReply ? 1 : 0)
-    }
-  }
-}
-
 extension ActionDisplay {
   /// Asks to hear of the keyboard, its group, and with `modifiers` of all that is held; or no longer.
   public func followKeyboard(_ isWanted: Bool, modifiers: Bool) {
@@ -179,6 +156,7 @@ extension ActionDisplay {
   @discardableResult
   public func followKeys(_ isWanted: Bool) -> Bool {
     guard let inputOpcode else { return false }
-    return xcb.outcomes(of: [xcb.selectRawKeys(root: root.id, opcode: inputOpcode, isWanted: isWanted)])[0] == nil
+    // Raw keys come once, whichever root they are asked of.
+    return xcb.outcomes(of: [xcb.selectRawKeys(root: roots[0].id, opcode: inputOpcode, isWanted: isWanted)])[0] == nil
   }
 }

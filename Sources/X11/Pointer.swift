@@ -17,42 +17,8 @@ nonisolated struct PointerInterest {
 }
 
 extension Display {
-  private static let middleButton: UInt8 = 2
-  /// AnyModifier of the protocol.
-  private static let anyModifier: UInt16 = 1 << 15
-  /// The middle button alone and with Shift, by which terminals paste past the program inside; each with Caps Lock and
-  /// Num Lock in every state.
-  private static let pasteModifiers: [UInt16] = [0, 1].flatMap { shift in lockModifiers.map { shift | $0 } }
-  private static let lockModifiers: [UInt16] = [0, 2, 16, 18]
-  /// XK_Insert
-  private static let insertKey: UInt32 = 0xff63
   /// How deep windows are nested at most; deeper ones count as their ancestor. Our choice.
   private static let windowDepth = 32
-
-  /// Makes every press of the middle button ours to decide: the pointer stands still at each until
-  /// ``releasePointer(replays:)``, or until we are gone. `false` when another client has one of the presses that paste.
-  public func grabMiddleButton() -> Bool {
-    if xcb.grabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id) { return true }
-    // Somebody has a combination that pastes nothing, perhaps; it stays theirs.
-    for modifiers in Self.pasteModifiers
-    where !xcb.grabButton(Self.middleButton, modifiers: modifiers, on: root.id) {
-      ungrabMiddleButton()
-      return false
-    }
-    return true
-  }
-
-  /// Takes ``grabMiddleButton()`` back.
-  public func ungrabMiddleButton() {
-    // Ours alone: other clients' grabs stay.
-    xcb.ungrabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id)
-  }
-
-  /// Lets the pointer go on, with the press handed on as if it had not been ours, or without.
-  public func releasePointer(replays: Bool) {
-    xcb.allowPointer(replays: replays)
-    xcb.flush()
-  }
 
   /// Whether a pointer button or Shift is down.
   public var isPointerBusy: Bool {
@@ -85,46 +51,11 @@ extension Display {
     return Window(PropertyReader(xcb: xcb, atoms: atoms).words(window: root, property: property, limit: 1).first ?? 0)
   }
 
-  // MARK: the key
-
-  /// Makes every press of Shift+Insert ours to look at: the keyboard stands still at each until ``releaseKeyboard()``, or
-  /// until we are gone. Returns the keys that mean Insert; combinations that another client has stay theirs.
-  public func grabPasteKeys() -> [UInt8] {
-    let keys = keys(of: Self.insertKey)
-    for key in keys {
-      for locks in Self.lockModifiers { _ = xcb.grabKey(key, modifiers: 1 | locks, on: root.id) }
-    }
-    return keys
-  }
-
-  /// Takes ``grabPasteKeys()`` back.
-  public func ungrabPasteKeys(_ keys: [UInt8]) {
-    for key in keys {
-      for locks in Self.lockModifiers { xcb.ungrabKey(key, modifiers: 1 | locks, on: root.id) }
-    }
-  }
-
-  /// Lets the keyboard go on, with the press handed on as if it had not been ours.
-  public func releaseKeyboard() {
-    xcb.replayKeyboard()
-    xcb.flush()
-  }
-
   /// The window with the keyboard's focus; the innermost one under the pointer where the focus follows that.
   public var focusedWindow: Window {
     // GetInputFocus's reply: the focus at 8; 0 is None and 1 PointerRoot.
     let focus = xcb.reply(to: xcb.getInputFocus())?.word(at: 8) ?? 0
     return focus > 1 ? Window(focus) : innermostWindow(from: root)
-  }
-
-  private func keys(of symbol: UInt32) -> [UInt8] {
-    // GetKeyboardMapping's reply: symbols of each key at 1, and the symbols themselves.
-    let (serial, first) = xcb.getKeyboardMapping()
-    guard let reply = xcb.reply(to: serial) else { return [] }
-    let width = Int(reply.byte(at: 1))
-    let symbols = reply.tailWords(Int(reply.word(at: 4)))
-    guard width > 0 else { return [] }
-    return (0..<symbols.count / width).filter { symbols[$0 * width] == symbol }.map { first + UInt8($0) }
   }
 
   // MARK: the pointer's way

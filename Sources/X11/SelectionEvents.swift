@@ -11,11 +11,6 @@ public nonisolated enum IncomingEvent: Hashable, Sendable {
   case claimForged(NamedAtom, ServerTime)
   /// Another client destroyed a window of ours, as X11 lets it.
   case windowTaken(Window)
-  /// The middle button is pressed, below this child of the root, and the pointer stands still until
-  /// ``Display/releasePointer(replays:)``.
-  case middleButtonPressed(below: Window)
-  /// Shift+Insert is pressed, and the keyboard stands still until ``Display/releaseKeyboard()``.
-  case pasteKeyPressed
   /// The pointer has come into this window.
   case pointerEntered(Window)
   /// A property of the root window was set.
@@ -93,11 +88,10 @@ extension Display {
     case .propertyChanged(let window, let property, let isDeleted, _):
       return propertyChange(window: window, property: property, isDeleted: isDeleted)
     case .windowDestroyed(let window): return end(of: window)
-    case .buttonPressed(let child): return .middleButtonPressed(below: child)
-    case .keyPressed: return .pasteKeyPressed
     case .pointerEntered(let window): return isOurs(window) ? nil : .pointerEntered(window)
     case .failed(let error): return failure(error, purpose: purpose)
-    case .forged, .other: return nil
+    // Presses come on a connection of their own (``PressDisplay``).
+    case .buttonPressed, .keyPressed, .forged, .other: return nil
     }
   }
 

@@ -56,6 +56,18 @@ struct XcbConnection {
 
   // MARK: Connection
 
+  init(raw: OpaquePointer) { self.raw = raw }
+
+  /// xcb_connect, without Xlib around it: for a connection that needs nothing of that library.
+  init?(opening name: String) {
+    guard let made = name.withCString({ xcb_connect($0, nil) }) else { return nil }
+    guard xcb_connection_has_error(made) == 0 else {
+      xcb_disconnect(made)
+      return nil
+    }
+    raw = made
+  }
+
   /// xcb_connection_has_error
   var hasError: Bool { xcb_connection_has_error(raw) != 0 }
   /// xcb_get_file_descriptor

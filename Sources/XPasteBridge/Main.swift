@@ -1,10 +1,12 @@
 @preconcurrency import Glibc
 
-/// The daemon and the command line in one program.
+/// The daemon, its watchdog and the command line in one program.
 @main
 struct Main {
   static func main() {
     Hardening.fillStandardStreams()
-    exit(Program.run(Array(CommandLine.arguments.dropFirst())))
+    let words = CommandLine.arguments
+    if words.first == InputWatchdog.name { exit(InputWatchdog.run(display: words.last ?? "")) }
+    exit(Program.run(Array(words.dropFirst())))
   }
 }

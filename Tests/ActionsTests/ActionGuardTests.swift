@@ -119,6 +119,21 @@ import Testing
     #expect(actions.occupiedKeys.isEmpty)
   }
 
+  /// Whoever asked for a key last has it, so it is asked for again when its window becomes the active one.
+  @Test func keysAreAskedForAnew() {
+    var actions = ActionGuard(policy: Self.noCuts)
+    _ = actions.see(Self.window, of: Self.ledger, isTopLevel: true)
+    #expect(actions.activated(Self.window).isEmpty, "no keyboard yet")
+    guard case .grab(_, let grabs)? = actions.setKeyboard(Self.us, group: 0).first else {
+      Issue.record("no keys are held back")
+      return
+    }
+    actions.occupied([Self.control("x")], on: Self.window)
+    #expect(actions.activated(Self.window) == [.grab(Self.window, grabs)])
+    #expect(actions.occupiedKeys.isEmpty, "until the server says so again")
+    #expect(actions.activated(Window(0x7f_ffff)).isEmpty)
+  }
+
   @Test func aHeldKeyIsToldOnce() throws {
     var actions = ActionGuard(policy: Self.noCuts)
     _ = actions.see(Self.window, of: Self.ledger, isTopLevel: true)

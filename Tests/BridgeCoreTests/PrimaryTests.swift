@@ -208,6 +208,23 @@ extension Stage {
     #expect(stage.releases.isEmpty)
   }
 
+  /// The key pressed while a click still waits: each device stands still for its own press, so both have to be let go.
+  @Test func clickAndKeyAtOnce() {
+    var stage = Stage(Policies.financeStays)
+    stage.copy(Stage.Owner(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]), on: stage.primary)
+    stage.wait(milliseconds: 2_200)
+    for isClickFirst in [true, false] {
+      let (clicks, keys) = (stage.releases.count, stage.keyReleases)
+      if isClickFirst { stage.feed(.middleButtonPressed(isOnWindowManager: true), Apps.browser) }
+      stage.feed(.pasteKeyPressed, Apps.browser)
+      if !isClickFirst { stage.feed(.middleButtonPressed(isOnWindowManager: true), Apps.browser) }
+      stage.wait(milliseconds: 60)
+      #expect(stage.releases.count == clicks + 1 && stage.keyReleases == keys + 1, "click first: \(isClickFirst)")
+      stage.copy(Stage.Owner(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]), on: stage.primary)
+      stage.wait(milliseconds: 2_200)
+    }
+  }
+
   /// Where another client has the button, the pointer's way to an app that may not have it is the sign.
   @Test func pointerEntry() {
     var stage = Stage(Policies.financeStays)

@@ -1,6 +1,7 @@
 /* A window that tells which keys reach it, and somebody who presses them (XTEST), switches layouts and holds keyboards. */
 #include "client.h"
 #include <X11/XKBlib.h>
+#include <X11/extensions/XInput2.h>
 #include <X11/extensions/XTest.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +65,34 @@ static bool grab_command(const char *code, const char *mask, bool on) {
     return XSync(display, False), true;
 }
 
+/* The same by the X Input Extension, which the server doesn't compare with the core protocol's grabs. */
+static bool grab_by_extension(const char *code, const char *mask) {
+    long long key, with;
+    int major = 2, minor = 2, count, keyboard = 0;
+    if (!word_number(code, "xi-grab", &key) || !word_number(mask, "xi-grab", &with)) return false;
+    if (XIQueryVersion(display, &major, &minor) != Success) return complain("xi-grab: expected XI 2, found none");
+    XIDeviceInfo *devices = XIQueryDevice(display, XIAllMasterDevices, &count);
+    for (int i = 0; i < count; i++)
+        if (devices[i].use == XIMasterKeyboard) keyboard = devices[i].deviceid;
+    XIFreeDeviceInfo(devices);
+    unsigned char bits[4] = {0};
+    XISetMask(bits, XI_KeyPress);
+    XIEventMask events = {keyboard, sizeof bits, bits};
+    XIGrabModifiers held = {(int)with, 0};
+    int refused = XIGrabKeycode(display, keyboard, (int)key, top, XIGrabModeAsync, XIGrabModeAsync, False, &events, 1, &held);
+    return refused ? complain("xi-grab: expected the key, found status %d", held.status) : true;
+}
+
 static bool command(char **words, int count) {
     const char *name = words[0];
     long long number;
     if (!strcmp(name, "listen")) {
         if (!top) return complain("listen: expected a window, found none; `top` makes it");
-        XSelectInput(display, top, KeyPressMask | StructureNotifyMask | PropertyChangeMask);
+        XSelectInput(display, top, KeyPressMask | ButtonPressMask | StructureNotifyMask | PropertyChangeMask);
         XSetInputFocus(display, top, RevertToParent, CurrentTime);
         return XSync(display, False), true;
     }
+    if (!strcmp(name, "point")) return XWarpPointer(display, None, top, 0, 0, 0, 0, 9, 9), XSync(display, False), true;
     if (!strcmp(name, "popup")) return make_popup(), true;
     if (!strcmp(name, "hold")) {
         int state = XGrabKeyboard(display, top, False, GrabModeAsync, GrabModeAsync, CurrentTime);
@@ -83,6 +103,12 @@ static bool command(char **words, int count) {
     if (!strcmp(name, "key")) return word_number(words[1], "key", &number) && press((unsigned)number, words + 2, count - 2);
     if (!strcmp(name, "down") || !strcmp(name, "up"))
         return word_number(words[1], name, &number) && fake((unsigned)number, *name == 'd') && (XSync(display, False), true);
+    if (!strcmp(name, "click")) {
+        if (!word_number(words[1], "click", &number)) return false;
+        XTestFakeButtonEvent(display, (unsigned)number, True, CurrentTime);
+        XTestFakeButtonEvent(display, (unsigned)number, False, CurrentTime);
+        return XSync(display, False), true;
+    }
     if (!strcmp(name, "group")) {
         if (!word_number(words[1], "group", &number)) return false;
         XkbLockGroup(display, XkbUseCoreKbd, (unsigned)number);
@@ -90,6 +116,7 @@ static bool command(char **words, int count) {
     }
     if (count < 3) return complain("command: expected one that --help lists, with its words, found `%s`", name);
     if (!strcmp(name, "lock")) return lock_command(words[1], words[2]);
+    if (!strcmp(name, "xi-grab")) return grab_by_extension(words[1], words[2]);
     if (!strcmp(name, "grab")) return grab_command(words[1], words[2], true);
     if (!strcmp(name, "ungrab")) return grab_command(words[1], words[2], false);
     return complain("command: expected one that --help lists, found `%s`", name);
@@ -97,6 +124,11 @@ static bool command(char **words, int count) {
 
 static void event(XEvent *e) {
     if (e->type == MappingNotify) XRefreshKeyboardMapping(&e->xmapping);
+    if (e->type == ButtonPress) {
+        event_begin("button");
+        event_number("number", e->xbutton.button);
+        event_end();
+    }
     if (e->type != KeyPress) return;
     event_begin("key");
     event_number("code", e->xkey.keycode);
@@ -111,13 +143,16 @@ static void due(void) {}
 static const char help[] =
     "xpb-keys [--display D] [COMMAND]... : a window that tells its keys, and a hand that presses them. Each COMMAND\n"
     "argument, then each line of standard input, is one command.\n\n"
-    "  listen                           hear the keys of the top-level, which gets the focus\n"
+    "  listen                           hear keys and clicks of the top-level, which gets the focus\n"
+    "  point                            put the pointer into the top-level\n"
+    "  click N                          press and release a button\n"
     "  key CODE [MODIFIER]...           press and release a key, held with ctrl shift alt super altgr\n"
     "  down CODE, up CODE               one half of it\n"
     "  group N                          switch to a group of the layout, from 0\n"
     "  lock caps|num yes|no             lock keys\n"
     "  hold, release                    grab the whole keyboard, as screen lockers and menus do\n"
     "  grab CODE MASK, ungrab CODE MASK a passive grab on the top-level\n"
+    "  xi-grab CODE MASK                the same by the X Input Extension\n"
     "  popup                            an override-redirect window that takes the focus\n";
 
 int main(int argc, char **argv) {

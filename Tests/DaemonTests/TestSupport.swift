@@ -133,6 +133,8 @@ final class FakeSession: DisplaySession {
   /// Windows there are, and what their apps may do.
   var allowed: [Window: Set<Policy.Action>] = [:]
 
+  var pressDescriptor: Int32? { nil }
+  var pressStatus = PressStatus()
   var actionDescriptor: Int32? { nil }
   func canPerform(_ action: Policy.Action, in window: Window?) -> Bool? {
     allowed[window ?? .none].map { $0.contains(action) }

@@ -110,6 +110,24 @@ extension IntegrationTests {
       try bridge.stop()
     }
 
+    @Test("windows on another screen of the display")
+    func otherScreen() throws {
+      let desktop = try Desktop(windowManager: false, screens: 2)
+      defer { desktop.close() }
+      let earlier = try Keys.window("Locked", on: desktop, screen: 1)
+      let bridge = try Bridge(on: desktop, policy: Self.policy)
+      let (later, free) = (
+        try Keys.window("Locked", on: desktop, screen: 1), try Keys.window("Free", on: desktop, screen: 1)
+      )
+      try bridge.sync()
+      #expect(try free.reaches(.c, "ctrl"))
+      for keys in [earlier, later] {
+        try keys.tell("listen")
+        #expect(try !keys.reaches(.c, "ctrl") && keys.reaches(.a, "ctrl"))
+      }
+      try bridge.stop()
+    }
+
     /// A passive grab doesn't fire while somebody holds the whole keyboard: the holder gets the key, and the copy that may
     /// follow is refused all the same.
     @Test("an open menu, and a client that holds the keyboard: nothing stands still, and it works again afterwards")
@@ -147,6 +165,36 @@ extension IntegrationTests {
         let records = try scene.bridge.audit().filter { $0.outcome == "refused-by-key" }
         #expect(records.map(\.action) == ["copy"], "once, however long it is held")
         #expect(records.first?.source?.windowClass == "Locked" && records.first?.decision == "deny")
+      }
+    }
+
+    /// The server gives a key to whoever asked last by either way, and tells nobody.
+    @Test("keys that somebody has taken through the X Input Extension are ours again when the window becomes active")
+    func takenByExtension() throws {
+      try Scene.run(policy: Self.policy) { scene in
+        let keys = try Keys.window("Locked", on: scene.desktop)
+        try scene.bridge.sync()
+        func isHeldBack(_ key: Key, _ action: String) throws -> Bool {
+          #expect(try !keys.reaches(key, "ctrl"))
+          return try scene.bridge.audit().contains { $0.outcome == "refused-by-key" && $0.action == action }
+        }
+        #expect(try isHeldBack(.c, "copy"))
+        try keys.tell("xi-grab \(Key.x.rawValue) 4")
+        #expect(try !isHeldBack(.x, "cut"), "this test can fail")
+        let other = try Keys.window("Other", on: scene.desktop)
+        for window in [other, keys] {
+          try window.tell("focus")
+          try window.tell("windows")
+          let top = try window.wait("windows").number("top") ?? 0
+          let isActive = try waitUntil(within: 10) {
+            let shown = try scene.desktop.run("/usr/bin/xprop", ["-root", "_NET_ACTIVE_WINDOW"])
+            return String(decoding: shown.output, as: UTF8.self).contains("0x" + String(top, radix: 16))
+          }
+          #expect(isActive)
+        }
+        try keys.tell("listen")
+        try scene.bridge.sync()
+        #expect(try isHeldBack(.x, "cut"))
       }
     }
 

@@ -13,7 +13,7 @@ import Testing
   init() throws {
     server = try PrivateServer()
     peer = try server.connect()
-    ours = try #require(ActionDisplay(peer.name, screen: peer.screen))
+    ours = try #require(ActionDisplay(beside: peer))
   }
 
   private func events() -> [ActionEvent] {
@@ -39,7 +39,7 @@ import Testing
   @Test func anOccupiedKeyIsNamed() throws {
     let window = peer.makeWindow()
     peer.synchronize()
-    let other = try #require(ActionDisplay(peer.name, screen: peer.screen))
+    let other = try #require(ActionDisplay(beside: peer))
     let (one, two) = (KeyGrab(key: 54, modifiers: 4), KeyGrab(key: 53, modifiers: 4))
     #expect(other.grab([one], on: window).isEmpty)
     #expect(ours.grab([one, two], on: window) == [one])
@@ -88,7 +88,7 @@ import Testing
     #expect(ours.published(on: [window]) == [window: values])
     ours.publish([(window, [])])
     #expect(ours.published(on: [window]) == [window: []], "nothing allowed is not nothing written")
-    #expect(ours.managedWindows() == nil && ours.windowManagerBase() == nil)
+    #expect(ours.managedWindows() == nil && ours.windowManagerBases().isEmpty)
   }
 }
 

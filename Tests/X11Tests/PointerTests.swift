@@ -1,5 +1,6 @@
 import BridgeCore
 import Foundation
+import Glibc
 import Selection
 import Testing
 
@@ -11,12 +12,14 @@ import Testing
 @Suite(.serialized) struct PointerTests {
   let server: PrivateServer
   let ours: Display
+  let presses: PressDisplay
   let peer: Display
   let window: Window
 
   init() throws {
     server = try PrivateServer()
     ours = try server.connect()
+    presses = try #require(PressDisplay(beside: ours))
     peer = try server.connect()
     window = try Self.mapWindow(of: peer, on: server, x: 0)
   }
@@ -45,12 +48,13 @@ import Testing
     } != nil
   }
 
-  private func ourPress() -> Window? {
-    let event = ours.takeEvent(until: .now.advanced(byMilliseconds: 2_000)) {
-      if case .buttonPressed = $0 { true } else { false }
+  private func ourPress(within milliseconds: Int = 2_000) -> HeldPress? {
+    let deadline = MonotonicTime.now.advanced(byMilliseconds: milliseconds)
+    while MonotonicTime.now < deadline {
+      if let press = presses.nextPress() { return press }
+      ours.synchronize()
     }
-    guard case .buttonPressed(let child)? = event else { return nil }
-    return child
+    return nil
   }
 
   /// A press is ours first, then either the app's as if nothing had been, or nobody's.
@@ -58,24 +62,25 @@ import Testing
     try mouse("mousemove", "60", "60")
     if locks & 2 != 0 { try mouse("key", "Caps_Lock") }
     if locks & 16 != 0 { try mouse("key", "Num_Lock") }
-    #expect(ours.grabMiddleButton())
+    #expect(presses.grabMiddleButton())
     for replays in [true, false, true] {
       try mouse("click", "2")
-      #expect(ourPress() == window)
+      #expect(ourPress() == .button(below: window))
       #expect(!peerGetsPress(within: 50), "not before it is decided")
-      ours.releasePointer(replays: replays)
+      presses.releasePointer(replays: replays)
       #expect(peerGetsPress(within: replays ? 2_000 : 100) == replays)
     }
-    ours.ungrabMiddleButton()
+    presses.ungrabMiddleButton()
     ours.synchronize()
     try mouse("click", "2")
     #expect(peerGetsPress())
+    #expect(presses.unexpectedErrorCount == 0)
   }
 
   /// Other buttons never wait for us.
   @Test func otherButtons() throws {
     try mouse("mousemove", "60", "60")
-    #expect(ours.grabMiddleButton())
+    #expect(presses.grabMiddleButton())
     try mouse("click", "1")
     #expect(peerGetsPress())
   }
@@ -83,25 +88,43 @@ import Testing
   /// A client that has the button with some modifier costs us only that; one that has the plain button, all.
   @Test func otherGrabs() throws {
     #expect(peer.xcb.grabButton(2, modifiers: 1 << 6, on: peer.root.id))
-    #expect(ours.grabMiddleButton())
+    #expect(presses.grabMiddleButton())
     try mouse("mousemove", "60", "60", "click", "2")
-    #expect(ourPress() == window)
-    ours.releasePointer(replays: true)
+    #expect(ourPress() == .button(below: window))
+    presses.releasePointer(replays: true)
     #expect(peerGetsPress())
-    ours.ungrabMiddleButton()
+    presses.ungrabMiddleButton()
     ours.synchronize()
     #expect(peer.xcb.grabButton(2, modifiers: 0, on: peer.root.id))
-    #expect(!ours.grabMiddleButton())
+    #expect(!presses.grabMiddleButton())
+  }
+
+  /// What the watchdog does: with the connection shut down by whoever has it, the server lets the pointer go.
+  @Test func pointerGoesOnWhenSomebodyElseEndsTheConnection() throws {
+    try mouse("mousemove", "60", "60")
+    #expect(presses.grabMiddleButton())
+    try mouse("click", "2")
+    #expect(!peerGetsPress(within: 50))
+    let copy = dup(presses.fileDescriptor)
+    shutdown(copy, Int32(SHUT_RDWR))
+    Glibc.close(copy)
+    try mouse("click", "1")
+    #expect(peerGetsPress())
+    while presses.nextPress() != nil {}
+    #expect(presses.isLost)
+    #expect(!ours.isLost, "and nothing else is lost")
   }
 
   /// When we end while the pointer stands still, the server lets it go.
   @Test func pointerGoesOnWithoutUs() throws {
     try mouse("mousemove", "60", "60")
-    let other = try server.connect()
-    #expect(other.grabMiddleButton())
+    #expect(presses.grabMiddleButton())
     try mouse("click", "2")
     #expect(!peerGetsPress(within: 50))
-    other.close()
+    // Somebody else has the connection, too, as the watchdog does.
+    let copy = dup(presses.fileDescriptor)
+    defer { Glibc.close(copy) }
+    presses.close()
     try mouse("click", "1")
     #expect(peerGetsPress())
   }
@@ -115,21 +138,21 @@ import Testing
     peer.synchronize()
     try mouse("windowfocus", "\(window.id)", "key", "Caps_Lock")
     #expect(ours.focusedWindow == window)
-    let grabbed = ours.grabPasteKeys()
+    let grabbed = presses.grabPasteKeys()
     #expect(!grabbed.isEmpty)
     while typed(peer, 50) {}
     try mouse("key", keys)
     if keys == "shift+Insert" {
-      #expect(typed(ours, 2_000))
+      #expect(ourPress() == .key)
       #expect(typed(peer, 50), "Shift itself")
       #expect(!typed(peer, 50), "not before it is decided")
-      ours.releaseKeyboard()
+      presses.releaseKeyboard()
     }
     #expect(typed(peer, 2_000))
-    ours.ungrabPasteKeys(grabbed)
+    presses.ungrabPasteKeys(grabbed)
     ours.synchronize()
     try mouse("key", "shift+Insert")
-    #expect(!typed(ours, 50) && typed(peer, 2_000))
+    #expect(ourPress(within: 50) == nil && typed(peer, 2_000))
   }
 
   @Test func pointerState() throws {
@@ -176,9 +199,8 @@ import Testing
     #expect(ours.unexpectedErrorCount == 0)
   }
 
-  /// The daemon as a whole where another client has the button: it says so, and guards by the pointer's way.
-  @Test func runnerWithoutTheButton() throws {
-    #expect(peer.xcb.grabButton(2, modifiers: 0, on: peer.root.id))
+  /// The daemon as a whole where nobody watches over presses: none is held back, and it guards by the pointer's way.
+  @Test func runnerWithoutWatchdog() throws {
     let runner = EffectRunner(display: try server.connect(), policy: .locked, options: .init()) { _ in }
     try runner.start()
     let primary = peer.atoms.intern("PRIMARY")
@@ -186,6 +208,8 @@ import Testing
     runner.synchronize()
     let status = runner.bridge.status.first { $0.selection == "primary" }
     #expect(status?.trigger == .pointerEntry && status?.state == .selecting)
+    try mouse("mousemove", "60", "60", "click", "2")
+    #expect(peerGetsPress())
     runner.shutDown()
   }
 }

@@ -14,6 +14,7 @@ enum JournalKind: String, CaseIterable {
   case suppressed = "5853d346f1174159ac38a41a124d0ea0"
   case policyLoaded = "1cea8ac10f1e45babde834fb3f73fcda"
   case policyError = "10ffed03a33e4b89818ce2613db137c9"
+  case inputFreed = "ca36468b80d84f7197790aef216830db"
   case notice = "669d6737dec04eea8b0ccdb2e8ec418a"
 
   /// The kind of an audit record.

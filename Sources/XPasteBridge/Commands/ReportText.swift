@@ -9,6 +9,9 @@ enum StatusText {
     ]
     if let policy = report["policy"] { lines += self.policy(policy) }
     for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
+    if let freed = report["presses"]?["freed"]?.number, freed > 0 {
+      lines.append(line("presses", Console.alarming("\(freed) lost, since the daemon stood still while they waited")))
+    }
     if let actions = report["actions"] { lines += self.actions(actions) }
     if let sandbox = report["sandbox"] { lines += self.sandbox(sandbox) }
     if report["settled"]?.truth == false { lines.append(line("settled", "no, something is under way")) }
@@ -66,7 +69,7 @@ enum StatusText {
     case "middle-button": lines.append(line("", "taken or refused at the middle click of another app"))
     case "pointer-entry":
       lines.append(
-        line("", Console.alarming("another client has the middle button; taken when the pointer comes to another app")))
+        line("", Console.alarming("the middle button isn't to be had; taken when the pointer comes to another app")))
     default: break
     }
     if let rival = selection["rival"] {

@@ -1,4 +1,13 @@
 extension StatusReport {
+  /// Presses held back for a decision, and who watches over them.
+  static func presses(_ status: PressStatus) -> JSON {
+    .object([
+      "heldBack": .bool(status.isHeldBack),
+      "watchdog": status.watchdog.map { .integer(Int($0)) },
+      "freed": .integer(status.freed),
+    ])
+  }
+
   /// Keys held back, and whose they can't be.
   static func actions(_ status: ActionStatus) -> JSON {
     .object([

@@ -111,6 +111,9 @@ final class ActionRunner {
       self.group = group
       carryOut(actions.setGroup(group))
       renewCuts()
+    case .activeWindowChanged:
+      guard actions.needsKeyboard else { return }
+      carryOut(display.activeWindows().flatMap { actions.activated($0) })
     case .windowListChanged, .keyboardChanged: break
     }
   }
@@ -167,8 +170,8 @@ final class ActionRunner {
     if let managed {
       // A window manager that came after us has made frames of windows that we took for an app's.
       followRoot(actions.policy)
-      let manager = display.windowManagerBase()
-      let frames = actions.knownWindows.filter { window in manager.map { display.belongs(window, to: $0) } ?? false }
+      let managers = display.windowManagerBases()
+      let frames = actions.knownWindows.filter { window in managers.contains { display.belongs(window, to: $0) } }
       let gone = actions.topLevels.subtracting(managed).union(frames)
       carryOut(gone.flatMap { actions.retire($0) })
       if followsWindows { display.follow(gone, isWanted: false) }
@@ -195,10 +198,10 @@ final class ActionRunner {
   }
 
   private func see(_ windows: [Window], areTopLevels: Bool) {
-    let manager = display.windowManagerBase()
+    let managers = display.windowManagerBases()
     // A frame isn't its manager's app, and a key held back on it would be held back from the app inside.
     let new = windows.filter { window in
-      !actions.knownWindows.contains(window) && !(manager.map { display.belongs(window, to: $0) } ?? false)
+      !actions.knownWindows.contains(window) && !managers.contains { display.belongs(window, to: $0) }
     }
     guard !new.isEmpty else { return }
     if followsWindows { display.follow(new) }

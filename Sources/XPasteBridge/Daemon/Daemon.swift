@@ -69,6 +69,9 @@ final class Daemon {
       })
     // It is drained with the other before each wait, and only has to wake the loop up.
     if let descriptor = session.actionDescriptor { actionSource = try loop.addInput(descriptor) {} }
+    if let descriptor = session.pressDescriptor {
+      sources.append(try loop.addInput(descriptor) { [unowned self] in hasWorked = true })
+    }
     watcher.onSettled = { [unowned self] in
       reloadPolicy()
       // Ends the reload that the service manager was told of, if there is one.
@@ -206,6 +209,7 @@ extension Daemon: ControlledDaemon {
       "selections": .array(session.status.map(StatusReport.selection)),
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
+      "presses": StatusReport.presses(session.pressStatus),
       "actions": session.actionStatus.map(StatusReport.actions),
       "sandbox": sandboxReport,
       "audit": StatusReport.audit(audit),

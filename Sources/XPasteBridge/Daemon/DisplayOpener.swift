@@ -13,6 +13,8 @@ enum DisplayOpener {
       options.treatsErrorsAsFatal = request.endsOnXError
       options.continuity = request.continuity
       options.children = request.children
+      // This very program, also where its file has been replaced since.
+      options.watchdogProgram = "/proc/self/exe"
       options.say = request.say
       let runner = EffectRunner(
         display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
@@ -31,7 +33,9 @@ extension EffectRunner: DisplaySession {
     guard case .windowTaken(let window) = ending else { return nil }
     return "another X client destroyed our window \(window), so nothing is guarded"
   }
-  var isSettled: Bool { bridge.isSettled }
+  var isSettled: Bool { bridge.isSettled && !pointer.isStarting }
+  var pressDescriptor: Int32? { pointer.descriptor }
+  var pressStatus: PressStatus { pointer.status }
   var status: [BridgeStatus] { bridge.status }
   var actionDescriptor: Int32? { actions?.connectionDescriptor }
   var actionStatus: ActionStatus? { actions?.status }

@@ -19,6 +19,10 @@ protocol DisplaySession: AnyObject {
   var isSettled: Bool { get }
   /// The descriptor of the connection for keys and windows; `nil` when there is none.
   var actionDescriptor: Int32? { get }
+  /// What is to be waited for beside the X connection's descriptor for the sake of held presses; `nil` for nothing.
+  var pressDescriptor: Int32? { get }
+  /// How held presses stand.
+  var pressStatus: PressStatus { get }
   /// How keys and windows stand; `nil` without a connection for them.
   var actionStatus: ActionStatus? { get }
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.

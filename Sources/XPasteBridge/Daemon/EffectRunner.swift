@@ -19,6 +19,8 @@ final class EffectRunner {
     var continuity: Continuity?
     /// What runs actions; `nil` where none are to be run.
     var children: ActionChildren?
+    /// The program that watches over held presses; without it none is held back.
+    var watchdogProgram: String?
     /// Says something to the journal.
     var say: (String, Priority) -> Void = { _, _ in }
   }
@@ -38,7 +40,7 @@ final class EffectRunner {
   private let options: Options
   private let atoms: KnownAtoms
   private var watched: [NamedAtom]
-  private let pointer: PointerWatch
+  let pointer: PointerWatch
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
   private var adoptionCount: UInt64 = 0
@@ -73,7 +75,7 @@ final class EffectRunner {
     bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
     watched = bridge.watchedSelections
     resolver = SubjectResolver(display: display)
-    pointer = PointerWatch(display: display)
+    pointer = PointerWatch(display: display, program: options.watchdogProgram, say: options.say)
     display.onUnexpectedError = { [options] error in
       if options.treatsErrorsAsFatal { fatalError("unexpected X error: \(error)") }
     }
@@ -137,7 +139,7 @@ final class EffectRunner {
   }
 
   private func startActions() {
-    guard let second = ActionDisplay(display.name, screen: display.screen) else { return }
+    guard let second = ActionDisplay(beside: display) else { return }
     second.onUnexpectedError = display.onUnexpectedError
     actions = ActionRunner(
       display: second, questions: display, resolver: resolver, policy: bridge.policy, onAudit: onAudit)
@@ -148,6 +150,7 @@ final class EffectRunner {
   func shutDown() {
     actions?.close()
     desk?.children.close()
+    pointer.close()
     guard !isLost else { return display.close() }
     display.giveUpSelections()
     for selection in managerSelections { display.resign(selection) }
@@ -233,15 +236,42 @@ final class EffectRunner {
   /// Takes in everything that X has for us and flushes; call it before every wait.
   func drain() {
     guard !isLost else { return }
+    takeSelectionEvents()
+    takePresses()
+    actions?.drain()
+    display.flush()
+    rinse()
+  }
+
+  private func takeSelectionEvents() {
     for _ in 0..<Self.drainedEvents {
       if resolver.askAhead() { display.flush() }
       guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
       else { break }
       take(event)
     }
-    actions?.drain()
-    display.flush()
-    rinse()
+  }
+
+  private func takePresses() {
+    let (presses, hasButton) = pointer.takePresses()
+    if let hasButton { feed(.pasteGuardSettled(hasButton: hasButton), from: nil) }
+    for press in presses {
+      switch press {
+      case .button(let child):
+        guard let place = pointer.place(below: child) else {
+          pointer.releasePointer(replays: true)
+          continue
+        }
+        // The answers have brought along what happened before the press, which counts before it.
+        takeSelectionEvents()
+        feed(
+          .middleButtonPressed(isOnWindowManager: place.isOnWindowManager), from: resolver.resolve(place.window))
+      case .key:
+        let window = display.focusedWindow
+        takeSelectionEvents()
+        feed(.pasteKeyPressed, from: resolver.resolve(window))
+      }
+    }
   }
 
   /// Overwrites what is left in buffers, when nothing is in a hurry.
@@ -306,11 +336,6 @@ final class EffectRunner {
     case .selection(let other): feed(other, from: nil)
     case .claimForged(let selection, let time): feed(.claimForged(selection: selection, time: time), from: nil)
     case .windowTaken(let window): ending = ending ?? .windowTaken(window)
-    case .middleButtonPressed(let child):
-      guard let place = pointer.place(below: child) else { return display.releasePointer(replays: true) }
-      feed(
-        .middleButtonPressed(isOnWindowManager: place.isOnWindowManager), from: resolver.resolve(place.window))
-    case .pasteKeyPressed: feed(.pasteKeyPressed, from: resolver.resolve(display.focusedWindow))
     case .pointerEntered(let window): feed(.pointerEntered, from: resolver.resolve(window))
     case .rootPropertySet(let property):
       pointer.rootPropertySet(property)
@@ -372,8 +397,8 @@ final class EffectRunner {
     case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
     case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
     case .guardPastes(false): pointer.stop()
-    case .releasePointer(let replays): display.releasePointer(replays: replays)
-    case .releaseKeyboard: display.releaseKeyboard()
+    case .releasePointer(let replays): pointer.releasePointer(replays: replays)
+    case .releaseKeyboard: pointer.releaseKeyboard()
     case .clearCutBuffer(let buffer): display.clearCutBuffer(buffer.atom)
     case .readPairs(let request):
       return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))

@@ -16,17 +16,18 @@ enum Key: Int {
 /// A window that tells which keys reach it, and a hand that presses them (`xpb-keys --help`).
 final class Keys: Talker {
   /// A window of this class, with the keyboard.
-  static func window(_ windowClass: String, on desktop: Desktop) throws -> Keys {
-    let keys = try silent(on: desktop)
+  static func window(_ windowClass: String, on desktop: Desktop, screen: Int = 0) throws -> Keys {
+    let keys = try silent(on: desktop, screen: screen)
     try keys.tell("class \(windowClass.lowercased()) \(windowClass)")
     try keys.tell("listen")
     return keys
   }
 
   /// Without a window.
-  static func silent(on desktop: Desktop) throws -> Keys {
+  static func silent(on desktop: Desktop, screen: Int = 0) throws -> Keys {
     let folder = try Place.clients.get()
-    let keys = Keys(try desktop.start(folder + "/xpb-keys", ["--display", desktop.display]), alive: desktop.alive)
+    let keys = Keys(
+      try desktop.start(folder + "/xpb-keys", ["--display", "\(desktop.display).\(screen)"]), alive: desktop.alive)
     try keys.wait("windows")
     return keys
   }
