@@ -51,7 +51,8 @@ let package = Package(
 
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(
-      name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden"], swiftSettings: strict),
+      name: "PolicyFileTests", dependencies: ["PolicyFile", "Policy"], exclude: ["Golden", "Schema"],
+      swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["GuardedMemory", "Selection"], swiftSettings: strict),
     .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(

@@ -107,11 +107,13 @@ extension Bridge {
   ) -> AuditRecord {
     let isRefusal = outcome == .refused || outcome == .emptied || outcome == .replaced
     let terms = decision.obligations
-    return AuditRecord(
+    var record = AuditRecord(
       kind: kind, selection: policyName(of: selection), source: source, destination: destination, targets: targets,
       bytes: bytes, verdict: decision.verdict, reason: decision.reason, outcome: outcome, limit: limit,
       message: terms.message, notifies: kind != .list && (terms.notify ?? (isRefusal || limit != nil)),
-      isAlwaysWritten: terms.audit ?? (isRefusal || limit != nil))
+      isAlwaysWritten: terms.audit ?? (isRefusal || limit != nil || terms.notEnforced != nil))
+    record.notEnforced = terms.notEnforced
+    return record
   }
 
   // MARK: rivals

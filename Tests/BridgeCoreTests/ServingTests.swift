@@ -47,6 +47,20 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
             name: "finance stays", position: SourcePosition(file: "test.yaml", line: 7, column: 1))))
   }
 
+  /// What a policy that isn't enforced would refuse is served, and written down as what would have been decided.
+  @Test func recordedOnly() {
+    var stage = Stage(PolicySet(managed: Policies.financeStays.managed.enforced(false), user: Ruleset()))
+    stage.copy(textOwner(Apps.ledger))
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING"])
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
+    let record = stage.audit.last { $0.destination == Apps.browser }
+    #expect(record?.kind == .paste && record?.outcome == .served && record?.verdict == .allow)
+    #expect(record?.notEnforced == .deny && record?.isAlwaysWritten == true && record?.notifies == false)
+    #expect(record?.message == "Finance stays.")
+    #expect(stage.paste("UTF8_STRING", by: Apps.report)?.bytes == text)
+    #expect(stage.audit.last { $0.destination == Apps.report }?.notEnforced == nil)
+  }
+
   /// Conversions within a second are one paste in the audit, a later one is another.
   @Test func pastesAreWrittenDownOnce() {
     var stage = Stage()

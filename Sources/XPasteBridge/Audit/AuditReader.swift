@@ -19,6 +19,7 @@ extension AuditEntry {
       verdict: verdict, reason: reason, outcome: outcome,
       limit: json["limit"]?.text.flatMap(AuditRecord.Limit.init), count: json["count"]?.number ?? 1,
       message: json["message"]?.text)
+    record.notEnforced = json["notEnforced"]?.text.flatMap(Verdict.init)
     milliseconds = 0
     display = json["display"]?.text ?? ""
   }

@@ -10,6 +10,7 @@ enum AuditSentence {
     if let source = record.source { text += " from \(name(of: source))" }
     if let destination = record.destination { text += " to \(name(of: destination))" }
     text += " \(outcome(record)): \(why(record.reason))"
+    if let verdict = record.notEnforced { text += ", not enforced: it would be \(verdict)" }
     if !record.leftOut.isEmpty { text += ", without \(targetNames(record.leftOut))" }
     if let limit = record.limit { text += ", limit \(limit.rawValue)" }
     if record.count > 1 { text += ", \(record.count) times" }

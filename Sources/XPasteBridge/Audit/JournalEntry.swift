@@ -66,6 +66,7 @@ enum JournalEntry {
       let names = record.targets.prefix(AuditEntry.namedTargets).map { Label.shortened($0, to: 128) }
       fields.append(("XPB_TARGETS", names.joined(separator: " ")))
     }
+    if let verdict = record.notEnforced { fields.append(("XPB_NOT_ENFORCED", verdict.rawValue)) }
     if let limit = record.limit { fields.append(("XPB_LIMIT", limit.rawValue)) }
     fields += Self.fields(of: record.reason)
     fields.append(("XPB_RECORD", entry.json.description))

@@ -27,6 +27,7 @@ enum Program {
     case "policy show": try ReportCommands.policyShow(invocation)
     case "policy check": PolicyCommands.verdict(invocation)
     case "policy explain": try PolicyCommands.explain(invocation)
+    case "policy simulate": SimulateCommand.run(invocation)
     case "audit": AuditCommand.run(invocation)
     case "help": try HelpCommands.help(invocation)
     case "generate": try HelpCommands.generate(invocation)
