@@ -82,8 +82,12 @@ extension Bridge {
       ?? ((capture.list?.beyondLimit ?? 0) > 0 ? .targetCount : nil)
     if let first = judged.clip.entries.first {
       let leftOut = capture.failed.map(\.target.name) + judged.withheld
+      // Of what isn't enforced, the strictest decision speaks for the copy.
+      let entries = judged.clip.entries
+      let unenforced = entries.filter { $0.decision.obligations.notEnforced != nil }
+      let telling = unenforced.max { $0.strictnessIfEnforced < $1.strictnessIfEnforced } ?? first
       var kept = record(
-        judged.clip.kind, on: selection, source: source, decision: first.decision,
+        judged.clip.kind, on: selection, source: source, decision: telling.decision,
         outcome: leftOut.isEmpty && reached == nil ? .kept : .keptInPart,
         targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount, limit: reached)
       kept.leftOut = leftOut
@@ -192,6 +196,10 @@ extension Bridge {
     let bound = clip.source.isSameApp(as: contest.source) ? Self.sourceRounds : Self.rivalryRounds
     return contest.rounds + 1 > bound
   }
+}
+
+extension Clip.Entry {
+  fileprivate var strictnessIfEnforced: Verdict { decision.obligations.notEnforced ?? .allow }
 }
 
 extension JudgedClip {

@@ -220,15 +220,15 @@ struct Assembly {
         hint: "what stands beside `not` is all excluded by it")
     }
     for group in ruleset.groups { warn(group.matcher, "a part of group `\(group.name)`", group.position) }
-    for number in ruleset.rules.indices {
-      let reference = ruleset.rules[number].reference
-      for (key, path) in [("from", \Rule.from), ("to", \Rule.to), ("apps", \Rule.apps)] {
-        warn(ruleset.rules[number][keyPath: path], "`\(key)` of `\(reference.name)`", reference.position)
-      }
-      guard let terms = ruleset.rules[number].termsThatLeaveNothing else { continue }
+    for rule in ruleset.rules {
+      let position = rule.reference.position
+      warn(rule.from, "`from` of `\(rule.reference.name)`", position)
+      warn(rule.to, "`to` of `\(rule.reference.name)`", position)
+      warn(rule.apps, "`apps` of `\(rule.reference.name)`", position)
+      guard let terms = rule.termsThatLeaveNothing else { continue }
       report.warn(
-        .emptyIntersection, at: reference.position,
-        "`\(reference.name)` leaves nothing of what it matches: \(terms)", hint: "`deny` says the same plainly")
+        .emptyIntersection, at: position,
+        "`\(rule.reference.name)` leaves nothing of what it matches: \(terms)", hint: "`deny` says the same plainly")
     }
   }
 

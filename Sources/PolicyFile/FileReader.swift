@@ -39,8 +39,7 @@ struct FileReader {
 
   static let keys = [
     "ends-with-mark", "version", "enforce", "groups", "boards", "rules", "keys", "default", "limits", "primary",
-    "secondary",
-    "cut-buffers", "expect",
+    "secondary", "cut-buffers", "expect",
   ]
 
   /// The content of `file`; parts with errors are left out of it.
