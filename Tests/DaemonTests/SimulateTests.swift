@@ -92,7 +92,7 @@ struct SimulateTests {
             then deny, by nothing that says otherwise
             now allow, by the default at \(path):13:10
         not replayed: 2 no audit records of this version
-        not replayed: 2 not of decisions about copies, cuts or pastes
+        not replayed: 2 not of decisions about copies, cuts, pastes or drags
         not replayed: 1 don't say who copied
         not replayed: 1 don't name the targets, which make a difference
         not replayed: 1 don't say size or secrecy, which make a difference

@@ -47,7 +47,7 @@ import Testing
 
   @Test func everyKindIsSomebodys() {
     let warnings: Set<Diagnostic.Kind> = [
-      .declaredGrant, .unknownGrant, .unusedGroup, .emptyIntersection, .notBuilt,
+      .declaredGrant, .unknownGrant, .unusedGroup, .dragsUnsaid, .emptyIntersection, .notBuilt,
     ]
     let all = Self.loaderAlone.union(Self.inPart).union(Self.both).union(warnings)
     #expect(all == Set(Diagnostic.Kind.allCases))

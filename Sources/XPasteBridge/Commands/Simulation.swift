@@ -24,7 +24,7 @@ struct Simulation {
     var phrase: String {
       switch self {
       case .unreadable: "no audit records of this version"
-      case .undecided: "not of decisions about copies, cuts or pastes"
+      case .undecided: "not of decisions about copies, cuts, pastes or drags"
       case .source: "don't say who copied"
       case .targets: "don't name the targets, which make a difference"
       case .content: "don't say size or secrecy, which make a difference"
@@ -74,10 +74,10 @@ struct Simulation {
     guard let action = Action(rawValue: record.kind.rawValue), !record.selection.hasPrefix("CUT_BUFFER") else {
       return omit(.undecided, count)
     }
-    guard let source = record.source, action != .paste || record.destination != nil else { return omit(.source, count) }
+    guard let source = record.source, !action.hasDestination || record.destination != nil else { return omit(.source, count) }
     guard !Self.isShortened(record) else { return omit(.shortened, count) }
     let request = Request(
-      action: action, source: source, destination: action == .paste ? record.destination : nil,
+      action: action, source: source, destination: action.hasDestination ? record.destination : nil,
       selection: record.selection)
     // A refusal moves nothing, and of several targets only the sum is written down.
     let isMeasured = record.targets.count == 1 && [.served, .kept].contains(record.outcome)
