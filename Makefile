@@ -85,13 +85,14 @@ bench: ## Measure against the budgets, a bare C owner and other programs; fails 
 	  --store-bench $(SCRATCH)/release/StoreBench
 
 # What is installed, in pairs of source and destination; uninstall removes the same list.
+EXAMPLES = $(wildcard policy/*.yaml policy/examples/*.yaml)
 MAN1 = $(wildcard man/*.1)
 MAN5 = $(wildcard man/*.5)
 INSTALLED = $(BINDIR)/xpastebridge $(LIBEXECDIR)/xpastebridge-action $(UNITDIR)/xpastebridge.service \
   $(addprefix $(ACTIONDIR)/,$(notdir $(wildcard actions/*.yaml))) \
   $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) \
   $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) \
-  $(addprefix $(DOCDIR)/examples/,$(notdir $(wildcard policy/*.yaml))) \
+  $(addprefix $(DOCDIR)/examples/,$(notdir $(EXAMPLES))) \
   $(if $(wildcard completions/xpastebridge.bash),$(BASHDIR)/xpastebridge) \
   $(if $(wildcard completions/xpastebridge.zsh),$(ZSHDIR)/_xpastebridge) \
   $(if $(wildcard completions/xpastebridge.fish),$(FISHDIR)/xpastebridge.fish)
@@ -108,7 +109,7 @@ install: ## Install the binaries (build them first), the user unit, actions, man
 	chmod 644 $(DESTDIR)$(UNITDIR)/xpastebridge.service
 	for page in $(MAN1); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $$page; done
 	for page in $(MAN5); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $$page; done
-	for file in $(wildcard policy/*.yaml); do install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $$file; done
+	for file in $(EXAMPLES); do install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $$file; done
 	for file in $(DOCS); do install -D -m 644 -t $(DESTDIR)$(DOCDIR) $$file; done
 	$(if $(wildcard completions/xpastebridge.bash),install -D -m 644 completions/xpastebridge.bash \
 	  $(DESTDIR)$(BASHDIR)/xpastebridge)

@@ -63,7 +63,7 @@ let package = Package(
     .testTarget(name: "ContentActionsTests", dependencies: ["ContentActions"], swiftSettings: strict),
     .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
     .testTarget(
-      name: "PolicyFileTests", dependencies: ["ContentActions", "PolicyFile", "Policy"], exclude: ["Golden"],
+      name: "PolicyFileTests", dependencies: ["ContentActions", "PolicyFile", "Policy"], exclude: ["Golden", "Schema"],
       swiftSettings: strict),
     .testTarget(name: "SelectionTests", dependencies: ["GuardedMemory", "Selection"], swiftSettings: strict),
     .testTarget(name: "ClipStoreTests", dependencies: ["ClipStore", "Policy", "Selection"], swiftSettings: strict),

@@ -12,7 +12,7 @@ _xpastebridge() {
   case $first in
     policy)
       if ((COMP_CWORD == 2)); then
-        COMPREPLY=($(compgen -W "check show explain" -- "$current"))
+        COMPREPLY=($(compgen -W "check show explain simulate" -- "$current"))
         return
       fi
       name="$first $second"
@@ -42,6 +42,7 @@ _xpastebridge() {
     "policy check:--user" | "policy check:-u") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy show:--display" | "policy show:-d") return ;;
     "policy show:--timeout" | "policy show:-t") return ;;
+    "policy show:--policy" | "policy show:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy explain:--from") return ;;
     "policy explain:--to") return ;;
     "policy explain:--action") COMPREPLY=($(compgen -W "copy cut paste drag" -- "$current")); return ;;
@@ -81,7 +82,7 @@ _xpastebridge() {
       [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
       ;;
     "policy show")
-      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      COMPREPLY=($(compgen -W "--display --timeout --policy --json --help" -- "$current"))
       ;;
     "policy explain")
       COMPREPLY=($(compgen -W "--from --to --action --target --size --sensitive --selection --policy --json --help" -- "$current"))

@@ -43,6 +43,7 @@ complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check' -F
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from show' -l display -s d -r -d 'the X display of the daemon (default: $DISPLAY)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from show' -l timeout -s t -r -d 'how long to wait for the daemon (default: 5)'
+complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from show' -l policy -s p -r -F -d 'show what this policy file or directory says, in force or not; may be repeated'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from show' -l json -s j -d 'print JSON'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l from -r -d 'the app that copies, or that the clip came from'
 complete -c xpastebridge -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l to -r -d 'the app that pastes'

@@ -27,6 +27,7 @@ _xpastebridge() {
           'check:read policy files and report every error'
           'show:show the policy that the daemon has in force'
           'explain:say how a request would be decided, and by which rule'
+          'simulate:say which recorded decisions another policy would change'
         )
         _describe command words_here
         return
@@ -100,6 +101,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '*--policy=[show what this policy file or directory says, in force or not; may be repeated]:PATH:_files' \
         '--json[print JSON]' \
         '--help[explain this command]'
       ;;

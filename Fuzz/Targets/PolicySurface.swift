@@ -174,8 +174,10 @@ struct PolicyTrial {
     let aliases = "version: 1\na: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nrules: *c\n"
     let two = "version: 1\ngroups: {g: [{exe: /usr/bin/*}]}\nrules: [{from: g, to: {not: g}, decision: ask}]\n"
     let globs = "version: 1\nrules: [{from: {class: '*a*a*a*a*a*b', exe: '/**/a/**/b'}, decision: deny}]\n"
+    let recorded =
+      "ends-with-mark: true\nversion: 1\nenforce: false\nrules: [{from: {class: a*}, decision: deny}]\n...\n"
     return [
-      ("groups", bomb), ("aliases", aliases), ("globs", globs),
+      ("groups", bomb), ("aliases", aliases), ("globs", globs), ("recorded", recorded),
       ("sides", two + "\u{1e}version: 1\ndefault: deny\n\u{1f}version: 1\nrules: [{from: g, decision: private}]\n"),
     ].map { ($0, Array($1.utf8)) }
   }

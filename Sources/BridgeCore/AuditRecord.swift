@@ -109,6 +109,8 @@ public struct AuditRecord: Hashable, Sendable {
   public var failure: ActionFailure?
   /// The rule's `message:`, for the person.
   public var message: String?
+  /// What a ruleset that isn't enforced would have decided, where that is stricter.
+  public var notEnforced: Verdict?
   /// Whether the person is to be told.
   public var notifies: Bool
   /// Whether it is written even when only refusals are (`audit: true`, a refusal, an ask or a limit).

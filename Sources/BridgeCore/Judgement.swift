@@ -78,8 +78,12 @@ extension Bridge {
       ?? ((capture.list?.beyondLimit ?? 0) > 0 ? .targetCount : nil)
     if let first = judged.clip.entries.first {
       let leftOut = capture.failed.map(\.target.name) + judged.withheld
+      // Of what isn't enforced, the strictest decision speaks for the copy.
+      let entries = judged.clip.entries
+      let unenforced = entries.filter { $0.decision.obligations.notEnforced != nil }
+      let telling = unenforced.max { $0.strictnessIfEnforced < $1.strictnessIfEnforced } ?? first
       var kept = record(
-        judged.clip.kind, on: selection, source: source, decision: first.decision,
+        judged.clip.kind, on: selection, source: source, decision: telling.decision,
         outcome: leftOut.isEmpty && reached == nil ? .kept : .keptInPart,
         targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount, limit: reached)
       kept.leftOut = leftOut
@@ -103,11 +107,13 @@ extension Bridge {
   ) -> AuditRecord {
     let isRefusal = outcome == .refused || outcome == .emptied || outcome == .replaced
     let terms = decision.obligations
-    return AuditRecord(
+    var record = AuditRecord(
       kind: kind, selection: policyName(of: selection), source: source, destination: destination, targets: targets,
       bytes: bytes, verdict: decision.verdict, reason: decision.reason, outcome: outcome, limit: limit,
       message: terms.message, notifies: kind != .list && (terms.notify ?? (isRefusal || limit != nil)),
-      isAlwaysWritten: terms.audit ?? (isRefusal || limit != nil))
+      isAlwaysWritten: terms.audit ?? (isRefusal || limit != nil || terms.notEnforced != nil))
+    record.notEnforced = terms.notEnforced
+    return record
   }
 
   // MARK: rivals
@@ -186,6 +192,10 @@ extension Bridge {
     let bound = clip.source.isSameApp(as: contest.source) ? Self.sourceRounds : Self.rivalryRounds
     return contest.rounds + 1 > bound
   }
+}
+
+extension Clip.Entry {
+  fileprivate var strictnessIfEnforced: Verdict { decision.obligations.notEnforced ?? .allow }
 }
 
 extension JudgedClip {

@@ -20,6 +20,8 @@ extension Outcome {
     if managed.verdict == user.verdict {
       result.obligations = .combined(managed: managed.obligations, user: user.obligations)
     }
+    let unenforced = [managed.obligations.notEnforced, user.obligations.notEnforced].compactMap(\.self).max()
+    result.obligations.notEnforced = unenforced.flatMap { $0 > result.verdict ? $0 : nil }
     if result.verdict != .deny {
       result.obligations.narrow(by: managed.obligations)
       result.obligations.narrow(by: user.obligations)

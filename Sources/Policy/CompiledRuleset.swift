@@ -49,7 +49,7 @@ final class CompiledRuleset: Sendable {
   let kinds: [Int]
   let defaultDecision: DefaultDecision?
   private let matchers: [Matcher]
-  private let rulesByMatcher: [[[Int32]]]
+  private let uses: [[MatcherUse]]
   private let unconditional: [RuleBits]
   private let tried: [Int]
   private let triggered: [Trigger: [Int]]
@@ -69,30 +69,44 @@ final class CompiledRuleset: Sendable {
     var groups = outerGroups
     for group in ruleset.groups { groups[group.name] = group.matcher }
     self.groups = groups
-    outcomes = ruleset.rules.map {
-      Outcome(verdict: $0.verdict, reason: .rule($0.reference), obligations: $0.obligations)
-    }
-    var numbers: [Outcome: Int] = [:]
-    kinds = outcomes.map { outcome in
-      let anonymous = Outcome(verdict: outcome.verdict, reason: .builtInDefault, obligations: outcome.obligations)
-      let number = numbers[anonymous] ?? numbers.count
-      numbers[anonymous] = number
-      return number
-    }
+    outcomes = ruleset.rules.map(\.outcome)
+    kinds = CompiledRuleset.kinds(of: outcomes)
     namesSelections = ruleset.rules.contains { $0.selections != nil }
     namesTargets = ruleset.rules.contains { $0.targets != nil }
-    speaksOfDrags = ruleset.rules.contains { $0.decidedActions.contains(.drag) }
-    sizeBounds = Set(ruleset.rules.flatMap { [$0.size?.over, $0.size?.upTo] }.compactMap(\.self)).sorted()
+    speaksOfDrags = ruleset.rules.contains { $0.decides(.drag) }
+    var bounds: Set<Int> = []
+    for rule in ruleset.rules {
+      guard let size = rule.size else { continue }
+      if let over = size.over { bounds.insert(over) }
+      if let upTo = size.upTo { bounds.insert(upTo) }
+    }
+    sizeBounds = bounds.sorted()
     targetLists = Dictionary(ruleset.rules.compactMap(\.targets).map { ($0, $0.map(CompiledTarget.init)) }) { one, _ in
       one
     }
     var index = MatcherIndex(ruleset.rules)
     index.sort(groups: groups)
     matchers = index.matchers
-    rulesByMatcher = index.rulesByMatcher
+    uses = index.uses
     unconditional = index.unconditional
     tried = index.tried
     triggered = index.triggered
+  }
+
+  private static func kinds(of outcomes: [Outcome]) -> [Int] {
+    var numbers: [Outcome: Int] = [:]
+    // Most rules have no terms, and then the verdict says it all.
+    var withoutTerms: [Verdict: Int] = [:]
+    let none = Obligations()
+    return outcomes.map { outcome in
+      let isPlain = outcome.obligations == none
+      if isPlain, let number = withoutTerms[outcome.verdict] { return number }
+      let anonymous = Outcome(verdict: outcome.verdict, reason: .builtInDefault, obligations: outcome.obligations)
+      let number = numbers[anonymous] ?? numbers.count
+      numbers[anonymous] = number
+      if isPlain { withoutTerms[outcome.verdict] = number }
+      return number
+    }
   }
 
   /// The rules that `subject` meets, for every role.
@@ -100,9 +114,7 @@ final class CompiledRuleset: Sendable {
     var bits = unconditional
     func add(_ candidates: [Int], _ bits: inout [RuleBits], _ context: inout MatchContext) {
       for matcher in candidates where context.holds(matchers[matcher]) {
-        for role in Role.allCases {
-          for rule in rulesByMatcher[role.rawValue][matcher] { bits[role.rawValue].insert(Int(rule)) }
-        }
+        for use in uses[matcher] { bits[use.role.rawValue].insert(Int(use.rule)) }
       }
     }
     add(tried, &bits, &context)
@@ -185,21 +197,29 @@ private enum CompiledTarget {
   }
 }
 
+/// That a rule has a matcher in some role.
+private struct MatcherUse {
+  var role: Role
+  var rule: Int32
+}
+
 /// Numbers the distinct matchers of a ruleset and notes which rules depend on which.
 private struct MatcherIndex {
   private(set) var matchers: [Matcher] = []
-  private(set) var rulesByMatcher: [[[Int32]]]
+  private(set) var uses: [[MatcherUse]] = []
   private(set) var unconditional: [RuleBits]
   private(set) var tried: [Int] = []
   private(set) var triggered: [Trigger: [Int]] = [:]
   private var numbers: [Matcher: Int] = [:]
 
   init(_ rules: [Rule]) {
-    rulesByMatcher = Role.allCases.map { _ in [] }
     unconditional = Role.allCases.map { _ in RuleBits(count: rules.count) }
+    numbers.reserveCapacity(rules.count)
+    uses.reserveCapacity(rules.count)
+    matchers.reserveCapacity(rules.count)
     for (number, rule) in rules.enumerated() {
-      let actions = rule.decidedActions
-      for action in Action.allCases where actions.contains(action) {
+      let actions = rule.decidedActionBits
+      for action in Action.allCases where actions.contains(ActionBits(action)) {
         note(number, action.sourceRole, rule.sourceMatcher(for: action))
         if let role = action.destinationRole { note(number, role, rule.destinationMatcher(for: action)) }
       }
@@ -209,14 +229,14 @@ private struct MatcherIndex {
   private mutating func note(_ rule: Int, _ role: Role, _ matcher: Matcher?) {
     guard let matcher, matcher != .any else { return unconditional[role.rawValue].insert(rule) }
     let number = numbers[matcher] ?? add(matcher)
-    rulesByMatcher[role.rawValue][number].append(Int32(rule))
+    uses[number].append(MatcherUse(role: role, rule: Int32(rule)))
   }
 
   private mutating func add(_ matcher: Matcher) -> Int {
     let number = matchers.count
     numbers[matcher] = number
     matchers.append(matcher)
-    for role in rulesByMatcher.indices { rulesByMatcher[role].append([]) }
+    uses.append([])
     return number
   }
 
@@ -224,6 +244,10 @@ private struct MatcherIndex {
   mutating func sort(groups: [String: Matcher]) {
     var known: [String: Set<Trigger>?] = [:]
     for (number, matcher) in matchers.enumerated() {
+      if let trigger = matcher.trigger {
+        triggered[trigger, default: []].append(number)
+        continue
+      }
       guard let triggers = matcher.triggers(groups: groups, known: &known) else {
         tried.append(number)
         continue
@@ -234,17 +258,25 @@ private struct MatcherIndex {
 }
 
 extension Matcher {
+  /// The fact itself, where it is named literally.
+  var trigger: Trigger? {
+    switch self {
+    case .windowClass(let glob): glob.literal.map { .windowClass($0) }
+    case .instance(let glob): glob.literal.map { .instance($0) }
+    case .executable(let glob): glob.literal.map { .executable($0) }
+    case .unit(let glob): glob.literal.map { .unit($0) }
+    case .sandbox(let glob): glob.literal.map { .sandbox($0) }
+    case .host(let glob): glob.literal.map { .host($0) }
+    case .any, .unknown, .remote, .group, .not, .anyOf, .allOf: nil
+    }
+  }
+
   /// Facts of which a subject must have at least one for the matcher to hold; `nil` when there is no such list.
   func triggers(
     groups: [String: Matcher], known: inout [String: Set<Trigger>?]
   ) -> Set<Trigger>? {
     switch self {
-    case .windowClass(let glob): return glob.literal.map { [.windowClass($0)] }
-    case .instance(let glob): return glob.literal.map { [.instance($0)] }
-    case .executable(let glob): return glob.literal.map { [.executable($0)] }
-    case .unit(let glob): return glob.literal.map { [.unit($0)] }
-    case .sandbox(let glob): return glob.literal.map { [.sandbox($0)] }
-    case .host(let glob): return glob.literal.map { [.host($0)] }
+    case .windowClass, .instance, .executable, .unit, .sandbox, .host: return trigger.map { [$0] }
     case .any, .unknown, .remote, .not: return nil
     case .group(let name):
       if let answer = known[name] { return answer }

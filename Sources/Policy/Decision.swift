@@ -101,9 +101,19 @@ public struct Obligations: Hashable, Sendable {
   public var message: String?
   /// The source keeps nothing readable by others even for a moment (product.md 7).
   public var protect = false
+  /// What would have been decided if the ruleset were enforced, where that is stricter than what is.
+  public var notEnforced: Verdict?
 
   /// Demands nothing.
   public init() {}
+
+  /// What is left of the terms of a rule that isn't enforced: nothing that keeps content back, and what it would decide.
+  func recording(_ verdict: Verdict) -> Obligations {
+    var left = Obligations()
+    (left.audit, left.notify, left.message) = (audit, notify, message)
+    left.notEnforced = verdict == .allow ? nil : verdict
+    return left
+  }
 }
 
 /// Permission to move content. Only `PolicySet.evaluate` can make one, so that content can't move undecided.

@@ -32,6 +32,7 @@ extension Obligations: CustomStringConvertible {
     if let notify { words.append("notify: \(notify)") }
     if let audit { words.append("audit: \(audit)") }
     if protect { words.append("protect") }
+    if let notEnforced { words.append("not enforced: \(notEnforced)") }
     if let message { words.append("message: \(message)") }
     return words.joined(separator: "; ")
   }
@@ -93,6 +94,6 @@ extension Rule: CustomStringConvertible {
     if includesSameApp { words.append("same-app: true") }
     let terms = obligations.description
     return (words.isEmpty ? "everything" : words.joined(separator: "; ")) + " → \(verdict)"
-      + (terms.isEmpty ? "" : "; \(terms)")
+      + (terms.isEmpty ? "" : "; \(terms)") + (isEnforced ? "" : " (recorded, not enforced)")
   }
 }

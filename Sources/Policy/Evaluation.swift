@@ -79,8 +79,7 @@ extension PolicySet {
     }
     // A default is about the clipboard: drags are decided only where a rule names them.
     if !isSameApp, request.action != .drag, let byDefault = ruleset.defaultDecision {
-      findings.certain = Outcome(
-        verdict: byDefault.verdict(for: request.action), reason: .fileDefault(byDefault.position))
+      findings.certain = byDefault.outcome(for: request.action)
     }
     return findings
   }

@@ -32,6 +32,8 @@ public struct Explanation: Hashable, Sendable {
   public var before: [Explanation]
   /// The answer with the copy taken into account; equal to `evaluation` for a copy or cut.
   public var outcome: Evaluation
+  /// What the answer leaves out: on which ways to this selection nothing is decided.
+  public var note: String?
 }
 
 extension PolicySet {
@@ -46,7 +48,21 @@ extension PolicySet {
     }
     return Explanation(
       request: request, managed: steps(of: rulesets[0], for: request), user: steps(of: rulesets[1], for: request),
-      evaluation: evaluate(request), before: before, outcome: outcome(of: request))
+      evaluation: evaluate(request), before: before, outcome: outcome(of: request), note: note(on: request))
+  }
+
+  /// PRIMARY and SECONDARY stay with their source in most modes, and then not every paste comes by us (product.md 6).
+  private func note(on request: Request) -> String? {
+    switch (request.selection, request.selection == "primary" ? primary : secondary) {
+    case ("primary", .off), ("secondary", .off):
+      "`\(request.selection): off` is in force, so nothing is decided on this selection"
+    case ("primary", .guard) where request.action == .paste:
+      "`primary: guard` is in force: this is decided at the middle button and at Shift+Insert; what reads the selection in "
+        + "another way asks the source itself, unless a rule about the source says `protect: true`"
+    case ("secondary", .guard) where request.action == .paste:
+      "`secondary: guard` is in force: only sources that may not copy lose the selection, pastes aren't decided"
+    default: nil
+    }
   }
 
   private func steps(of ruleset: CompiledRuleset, for request: Request) -> [Explanation.Step] {
@@ -120,11 +136,12 @@ extension SizeRange: CustomStringConvertible {
 }
 
 extension Explanation: CustomStringConvertible {
-  /// All steps, one a line, and the answer.
+  /// The answer, and then all steps that led to it, one a line; for a paste those of the copy before it, too.
   public var description: String {
-    var lines = before.flatMap { $0.lines + [""] }
-    lines += self.lines
-    if outcome != evaluation { lines += ["outcome: \(outcome)"] }
+    var lines = ["\(request.action.rawValue): \(outcome)"]
+    if let note { lines.append("note: \(note)") }
+    for copy in before { lines += ["", "The copy before it:"] + copy.lines }
+    lines += ["", "The \(request.action.rawValue) itself:"] + self.lines
     return lines.joined(separator: "\n")
   }
 

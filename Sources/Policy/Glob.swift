@@ -41,14 +41,21 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
   public let style: Style
   /// The one string that it matches, where it has no wildcards.
   public let literal: String?
+  /// What it is made of; not written out for a pattern without a special character.
   let tokens: [Token]
   private let stars: UInt64
 
   /// Reads `pattern`.
   public init(_ pattern: String, style: Style = .plain) throws(Flaw) {
-    let tokens = try GlobReader.tokens(of: pattern, style: style)
+    guard !pattern.isEmpty else { throw .empty }
+    guard pattern.utf8.count <= Glob.maximum || pattern.unicodeScalars.count <= Glob.maximum else { throw .tooLong }
     self.pattern = pattern
     self.style = style
+    guard Glob.hasSpecial(pattern) else {
+      (literal, tokens, stars) = (pattern, [], 0)
+      return
+    }
+    let tokens = try GlobReader.tokens(of: pattern, style: style)
     self.tokens = tokens
     var text = String.UnicodeScalarView()
     var isLiteral = true
@@ -71,8 +78,21 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
     pattern = text
     self.style = style
     literal = text
-    tokens = text.unicodeScalars.map { .scalar($0) }
+    tokens = []
     stars = 0
+  }
+
+  private static let maximum = 1_024
+
+  /// Whether it has any character that isn't meant literally.
+  static func hasSpecial(_ pattern: String) -> Bool {
+    for byte in pattern.utf8 {
+      switch byte {
+      case UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "["), UInt8(ascii: "\\"): return true
+      default: break
+      }
+    }
+    return false
   }
 
   /// The pattern as it was written.
@@ -152,7 +172,7 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
   func covers(_ other: Glob) -> Bool {
     if self == other { return true }
     if let literal = other.literal { return matches(literal) }
-    guard case .star(crossesSlashes: true) = tokens[tokens.count - 1] else { return false }
+    guard literal == nil, case .star(crossesSlashes: true) = tokens[tokens.count - 1] else { return false }
     let fixed = tokens.dropLast()
     return other.tokens.count >= fixed.count
       && zip(fixed, other.tokens).allSatisfy { mine, theirs in
@@ -167,8 +187,6 @@ private struct GlobReader {
   let style: Glob.Style
 
   static func tokens(of pattern: String, style: Glob.Style) throws(Glob.Flaw) -> [Glob.Token] {
-    guard !pattern.isEmpty else { throw .empty }
-    guard pattern.unicodeScalars.count <= 1_024 else { throw .tooLong }
     var reader = GlobReader(rest: Substring(pattern).unicodeScalars, style: style)
     var tokens: [Glob.Token] = []
     while let scalar = reader.rest.popFirst() {

@@ -54,6 +54,10 @@ extension PolicySet {
     for (name, mode) in [("primary", primary), ("secondary", secondary), ("cut-buffers", cutBuffers)] {
       settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue))
     }
+    for (side, ruleset) in sides where !ruleset.isEnforced {
+      settings.append(
+        .init(side: side, name: "enforce", position: nil, text: "false: refusals are recorded, not enforced"))
+    }
     settings += entries(\.keys) { side, keys in
       .init(side: side, name: "keys of \(keys.apps)", position: keys.position, text: "\(keys)")
     }

@@ -77,6 +77,13 @@ public struct PolicySet: Sendable {
     return max(floor, user[keyPath: setting] ?? floor)
   }
 
+  /// Whether what both rulesets decide is put into effect.
+  public var isEnforced: Bool { managed.isEnforced && user.isEnforced }
+  /// The same policy with everything put into effect: what expectations and simulations are about.
+  public var whenEnforced: PolicySet {
+    isEnforced ? self : PolicySet(managed: managed.enforced(true), user: user.enforced(true))
+  }
+
   /// Decides a request: the first rule that matches within each ruleset, the stricter of the two.
   ///
   /// A paste of an app's own clip is allowed unless a rule that says `same-app: true` decides otherwise; a drag within an

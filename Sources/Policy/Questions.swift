@@ -18,7 +18,9 @@ extension PolicySet {
           break
         }
       }
-      if !endsInAllow, let byDefault = ruleset.defaultDecision, byDefault.verdict(for: action) != .allow { return true }
+      if !endsInAllow, let byDefault = ruleset.defaultDecision, byDefault.outcome(for: action).verdict != .allow {
+        return true
+      }
     }
     return false
   }
@@ -31,7 +33,7 @@ extension PolicySet {
     for (ruleset, bits) in zip(rulesets, [profile.managed, profile.user]) {
       for role in [Role.copies, .cuts] {
         for number in bits[role.rawValue] where ruleset.rules[number].concerns(selection) {
-          if ruleset.rules[number].obligations.protect { return true }
+          if ruleset.outcomes[number].obligations.protect { return true }
         }
       }
     }
@@ -89,10 +91,11 @@ extension PolicySet {
     return decision
   }
 
-  /// The expectations of all files that the policy doesn't meet.
+  /// The expectations of all files that the policy doesn't meet; of rules that aren't enforced, as if they were.
   public func failedExpectations() -> [FailedExpectation] {
-    (managed.expectations + user.expectations).compactMap { expectation in
-      let evaluation = outcome(of: expectation.request)
+    let policy = whenEnforced
+    return (managed.expectations + user.expectations).compactMap { expectation in
+      let evaluation = policy.outcome(of: expectation.request)
       if case .decided(let decision) = evaluation, decision.verdict == expectation.verdict { return nil }
       return FailedExpectation(expectation: expectation, evaluation: evaluation)
     }

@@ -51,6 +51,8 @@ public struct Rule: Hashable, Sendable {
   public var verdict: Verdict
   /// On which terms.
   public var obligations = Obligations()
+  /// Whether the decision is put into effect; else it is only recorded, and what it would refuse is allowed.
+  public var isEnforced = true
 
   /// A rule that matches everything and decides `verdict`.
   public init(_ reference: RuleReference, verdict: Verdict) {
@@ -61,11 +63,26 @@ public struct Rule: Hashable, Sendable {
   /// The actions that it can decide: `to` leaves pastes and drags, `private` has no meaning for these, `ask` for nothing
   /// but a paste.
   public var decidedActions: Set<Action> {
-    var decided = actions ?? Set(Action.byCommand)
+    let bits = decidedActionBits
+    return Set(Action.allCases.filter { bits.contains(ActionBits($0)) })
+  }
+
+  /// What comes of it where it decides.
+  var outcome: Outcome {
+    guard !isEnforced else { return Outcome(verdict: verdict, reason: .rule(reference), obligations: obligations) }
+    return Outcome(verdict: .allow, reason: .rule(reference), obligations: obligations.recording(verdict))
+  }
+
+  /// Whether it can decide `action`.
+  public func decides(_ action: Action) -> Bool { decidedActionBits.contains(ActionBits(action)) }
+
+  /// The same as bits.
+  var decidedActionBits: ActionBits {
+    var decided = actions.map { $0.reduce(into: ActionBits()) { $0.insert(ActionBits($1)) } } ?? .byCommand
     if to != nil { decided.formIntersection([.paste, .drag]) }
     switch verdict {
     case .private: decided.subtract([.paste, .drag])
-    case .ask: decided.formIntersection([.paste])
+    case .ask: decided.formIntersection(.paste)
     case .allow, .deny: break
     }
     return decided
@@ -97,26 +114,28 @@ public struct Rule: Hashable, Sendable {
 
   /// Whether it is known that this decides everything that `other`, a later rule of the same ruleset, could decide.
   public func covers(_ other: Rule, groups: [String: Matcher] = [:]) -> Bool {
-    covers(other, groups, mine: decidedActions, theirs: other.decidedActions)
+    decidedActionBits.isSuperset(of: other.decidedActionBits)
+      && covers(other, groups, theirs: other.decidedActionBits)
   }
 
-  /// The same with the actions at hand, which many comparisons of one rule share.
-  func covers(_ other: Rule, _ groups: [String: Matcher], mine: Set<Action>, theirs: Set<Action>) -> Bool {
+  /// The same, where this rule has all actions of the other: `theirs`.
+  func covers(_ other: Rule, _ groups: [String: Matcher], theirs: ActionBits) -> Bool {
     if let size { guard let their = other.size, size.covers(their) else { return false } }
     if let isSensitive, isSensitive != other.isSensitive { return false }
     if let targets {
       guard let their = other.targets else { return false }
       guard their.allSatisfy({ their in targets.contains { $0.covers(their) } }) else { return false }
     }
-    guard mine.isSuperset(of: theirs), !other.includesSameApp || includesSameApp else { return false }
+    guard !other.includesSameApp || includesSameApp else { return false }
     if let selections {
       guard let their = other.selections, Set(selections).isSuperset(of: their) else { return false }
     }
     func covers(_ mine: Matcher?, _ theirs: Matcher?) -> Bool {
       mine?.covers(theirs ?? .any, groups: groups) ?? true
     }
-    return theirs.allSatisfy { action in
-      covers(sourceMatcher(for: action), other.sourceMatcher(for: action))
+    return Action.allCases.allSatisfy { action in
+      guard theirs.contains(ActionBits(action)) else { return true }
+      return covers(sourceMatcher(for: action), other.sourceMatcher(for: action))
         && (!action.hasDestination
           || covers(destinationMatcher(for: action), other.destinationMatcher(for: action)))
     }

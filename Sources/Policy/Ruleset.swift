@@ -71,6 +71,8 @@ public struct DefaultDecision: Hashable, Sendable {
   public var verdict: Verdict
   /// Where it is written.
   public var position: SourcePosition
+  /// Whether it is put into effect; else it is only recorded.
+  public var isEnforced = true
 
   /// Decides `verdict` where no rule matches.
   public init(_ verdict: Verdict, position: SourcePosition) {
@@ -85,6 +87,14 @@ public struct DefaultDecision: Hashable, Sendable {
     case (.private, .paste), (.ask, .copy), (.ask, .cut): .allow
     default: verdict
     }
+  }
+
+  /// What comes of it for `action`.
+  func outcome(for action: Action) -> Outcome {
+    let verdict = verdict(for: action)
+    let reason = Reason.fileDefault(position)
+    guard !isEnforced else { return Outcome(verdict: verdict, reason: reason) }
+    return Outcome(verdict: .allow, reason: reason, obligations: Obligations().recording(verdict))
   }
 }
 
@@ -153,11 +163,23 @@ public struct Ruleset: Hashable, Sendable {
   public var secondary: SelectionGuard?
   /// How the root window's CUT_BUFFERs are treated.
   public var cutBuffers: SelectionGuard?
+  /// Whether what it decides is put into effect, or only recorded.
+  public private(set) var isEnforced = true
   /// What the administrator expects of it.
   public var expectations: [Expectation] = []
 
   /// Says nothing.
   public init() {}
+
+  /// The same with all its decisions put into effect, or none.
+  public func enforced(_ isEnforced: Bool) -> Ruleset {
+    guard isEnforced != self.isEnforced else { return self }
+    var ruleset = self
+    ruleset.isEnforced = isEnforced
+    for number in rules.indices { ruleset.rules[number].isEnforced = isEnforced }
+    ruleset.defaultDecision?.isEnforced = isEnforced
+    return ruleset
+  }
 
   /// Whether it says nothing at all.
   public var isEmpty: Bool { self == Ruleset() }

@@ -29,15 +29,14 @@ extension PolicySet {
       let rule = ruleset.rules[number]
       guard rule.selections?.contains("clipboard") ?? true else { continue }
       // It may let something pass.
-      guard rule.verdict == .deny else { return nil }
+      guard ruleset.outcomes[number].verdict == .deny else { return nil }
       let isUnconditional =
         !rule.needsContent && (action != .paste || (rule.from ?? .any) == .any && rule.includesSameApp)
       if isUnconditional { return ruleset.outcomes[number] }
     }
-    guard action != .paste, let byDefault = ruleset.defaultDecision, byDefault.verdict(for: action) == .deny else {
-      return nil
-    }
-    return Outcome(verdict: .deny, reason: .fileDefault(byDefault.position))
+    guard action != .paste, let byDefault = ruleset.defaultDecision?.outcome(for: action), byDefault.verdict == .deny
+    else { return nil }
+    return byDefault
   }
 
   /// What `subject` may ever do on CLIPBOARD.
@@ -49,9 +48,9 @@ extension PolicySet {
   public var hasStaticDenials: Bool {
     guard !isLocked else { return false }
     return rulesets.contains { ruleset in
-      ruleset.defaultDecision?.verdict == .deny
+      ruleset.ruleset.isEnforced && ruleset.defaultDecision?.verdict == .deny
         || ruleset.rules.contains { rule in
-          guard rule.verdict == .deny, !rule.needsContent else { return false }
+          guard rule.verdict == .deny, rule.isEnforced, !rule.needsContent else { return false }
           let decided = rule.decidedActions
           return !decided.isDisjoint(with: [.copy, .cut]) || rule.includesSameApp && decided.contains(.paste)
         }

@@ -119,7 +119,7 @@ public enum TargetPattern: Hashable, Sendable, CustomStringConvertible {
     case (.all(let patterns), _): return patterns.allSatisfy { $0.covers(other) }
     case (.glob(let mine), .glob(let theirs)):
       // Most targets are named literally, and two different literals need no reading.
-      guard mine.utf8.contains(where: "*?[\\".utf8.contains) else { return false }
+      guard Glob.hasSpecial(mine) else { return false }
       guard let mine = try? Glob(mine), let theirs = try? Glob(theirs) else { return false }
       return mine.covers(theirs)
     case (.glob(let mine), .kind): return (try? Glob(mine))?.tokens == [.star(crossesSlashes: true)]

@@ -51,9 +51,9 @@ struct ActionReader {
 
   /// The action of `file`; `nil` when an error was reported.
   static func read(_ file: SourceFile, name: String, report: Report) -> ContentAction? {
-    guard let root = DocumentReader.read(file.bytes, path: file.path, report: report) else { return nil }
+    guard let document = DocumentReader.read(file.bytes, path: file.path, report: report) else { return nil }
     let errors = report.errors.count
-    let action = ActionReader(fields: Fields(report: report)).action(root, name)
+    let action = ActionReader(fields: Fields(report: report)).action(document.root, name)
     return report.errors.count == errors ? action : nil
   }
 
@@ -81,7 +81,7 @@ struct ActionReader {
       destination: destination, limits: limits)
   }
 
-  private func work(_ entries: [String: Node], _ root: Node) -> ContentAction.Work? {
+  private func work(_ entries: Entries, _ root: Node) -> ContentAction.Work? {
     switch (entries["built-in"], entries["command"]) {
     case (nil, nil):
       fields.report.error(.missingKey, at: root.position, "expected `built-in` or `command` in an action, found none")

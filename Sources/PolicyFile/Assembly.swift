@@ -36,7 +36,19 @@ struct Assembly {
     judgeRules(ruleset)
     // With a name misspelt somewhere, a group that seems unused may be the one that was meant.
     if !hasUnknownGroups { warnAboutUnused(ruleset, Set(files.flatMap(\.groupUses).map(\.name))) }
-    return ruleset
+    return isEnforced(files) ? ruleset : ruleset.enforced(false)
+  }
+
+  /// A side is enforced or it isn't: a rule that is only recorded would otherwise keep a later one from deciding.
+  private func isEnforced(_ files: [FileContent]) -> Bool {
+    guard let position = files.compactMap(\.notEnforced).first else { return true }
+    for file in files where file.notEnforced == nil {
+      report.error(
+        .conflictingKeys, at: position,
+        "expected `enforce: false` in all files of one side, found `\(file.path)` without",
+        hint: "rules that are only recorded can't stand before rules that decide")
+    }
+    return false
   }
 
   private func stricter(_ lhs: SelectionGuard?, _ rhs: SelectionGuard?) -> SelectionGuard? {
@@ -77,6 +89,7 @@ struct Assembly {
   /// Rules without a name are called `rule N` in each file, so equal ones of different files are no doubles.
   private func rejectDoubles(_ what: String, _ uses: [NameUse]) {
     var first: [String: SourcePosition] = [:]
+    first.reserveCapacity(uses.count)
     for use in uses {
       guard let earlier = first[use.name] else {
         first[use.name] = use.position
@@ -157,7 +170,10 @@ struct Assembly {
     for (rule, earlier) in ruleset.coveredRules(outerGroups: groups) {
       reportCovered(ruleset.rules[rule].reference, by: ruleset.rules[earlier].reference)
     }
-    for rule in ruleset.rules where rule.verdict == .allow { warn(about: rule, groups) }
+    for number in ruleset.rules.indices where ruleset.rules[number].verdict == .allow {
+      warn(about: ruleset.rules[number], groups)
+    }
+    warnAboutEmptiness(ruleset, groups)
     warnAboutDrags(ruleset)
   }
 
@@ -165,7 +181,7 @@ struct Assembly {
   /// that allows them too.
   private func warnAboutDrags(_ ruleset: Ruleset) {
     guard report.errors.isEmpty,
-      !(outer.rules + ruleset.rules).contains(where: { $0.decidedActions.contains(.drag) })
+      !(outer.rules + ruleset.rules).contains(where: { $0.decides(.drag) })
     else { return }
     let hint = "write a rule with `actions: drag`, one that allows them if that is meant"
     if let rule = ruleset.rules.first(where: { $0.verdict != .allow }) {
@@ -193,6 +209,26 @@ struct Assembly {
   private func warnAboutUnused(_ ruleset: Ruleset, _ used: Set<String>) {
     for group in ruleset.groups where !used.contains(group.name) {
       report.warn(.unusedGroup, at: group.position, "group `\(group.name)` is used nowhere")
+    }
+  }
+
+  private func warnAboutEmptiness(_ ruleset: Ruleset, _ groups: [String: Matcher]) {
+    func warn(_ matcher: Matcher?, _ what: @autoclosure () -> String, _ position: SourcePosition) {
+      guard let matcher, let nobody = matcher.emptyPart(groups: groups) else { return }
+      report.warn(
+        .emptyIntersection, at: position, "\(what()) can never match: nobody is \(nobody)",
+        hint: "what stands beside `not` is all excluded by it")
+    }
+    for group in ruleset.groups { warn(group.matcher, "a part of group `\(group.name)`", group.position) }
+    for rule in ruleset.rules {
+      let position = rule.reference.position
+      warn(rule.from, "`from` of `\(rule.reference.name)`", position)
+      warn(rule.to, "`to` of `\(rule.reference.name)`", position)
+      warn(rule.apps, "`apps` of `\(rule.reference.name)`", position)
+      guard let terms = rule.termsThatLeaveNothing else { continue }
+      report.warn(
+        .emptyIntersection, at: position,
+        "`\(rule.reference.name)` leaves nothing of what it matches: \(terms)", hint: "`deny` says the same plainly")
     }
   }
 

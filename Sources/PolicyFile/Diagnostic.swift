@@ -74,6 +74,10 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case unusedGroup = "unused-group"
     /// Warning: what is kept from pastes can be dragged, since no rule names drags.
     case dragsUnsaid = "drags-unsaid"
+    /// Warning: what no app, or no content, can ever be.
+    case emptyIntersection = "empty-intersection"
+    /// The file says that it ends with a mark, and doesn't.
+    case cutOff = "cut-off"
     /// Warning: a part of the language that has no effect yet.
     case notBuilt = "not-built"
   }
@@ -107,12 +111,23 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
 
   /// User text may hold anything; a terminal must get one line of printable characters.
   private static func oneLine(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: \.isControl) else { return text }
+    guard text.hasControls else { return text }
     var line = ""
     for scalar in text.unicodeScalars {
       if scalar.isControl { line += scalar.escaped(asASCII: true) } else { line.unicodeScalars.append(scalar) }
     }
     return line
+  }
+}
+
+extension String {
+  /// Whether any of its characters is a control.
+  var hasControls: Bool {
+    for byte in utf8 where byte < 0x20 || byte >= 0x7F {
+      // In ASCII the bytes tell; of other texts the characters have to be looked at.
+      return unicodeScalars.contains { $0.isControl }
+    }
+    return false
   }
 }
 

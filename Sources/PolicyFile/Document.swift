@@ -24,8 +24,15 @@ struct DocumentReader {
   /// Thrown after the report has been told.
   struct Unreadable: Error {}
 
-  /// The root node of `bytes`; `nil` when an error was reported.
-  static func read(_ bytes: [UInt8], path: String, report: Report) -> Node? {
+  /// What a file holds.
+  struct Content {
+    var root: Node
+    /// Where `...` would have to stand; `nil` where it does.
+    var missingEnd: SourcePosition?
+  }
+
+  /// The content of `bytes`; `nil` when an error was reported.
+  static func read(_ bytes: [UInt8], path: String, report: Report) -> Content? {
     guard let text = text(of: bytes, path: path, report: report) else { return nil }
     // libyaml keeps the pointer until the parser is deleted, which happens inside this closure.
     return text.withUnsafeBufferPointer { bytes in
@@ -80,8 +87,9 @@ struct DocumentReader {
 
   // MARK: - Events
 
-  private mutating func stream() throws(Unreadable) -> Node {
+  private mutating func stream() throws(Unreadable) -> Content {
     var root: Node?
+    var missingEnd: SourcePosition?
     while true {
       var event = try next()
       defer { yaml_event_delete(&event) }
@@ -90,7 +98,9 @@ struct DocumentReader {
         guard let root else {
           throw fail(.emptyFile, at: position(event), "expected `version: 1`, found nothing but comments")
         }
-        return root
+        return Content(root: root, missingEnd: missingEnd)
+      case YAML_DOCUMENT_END_EVENT:
+        if event.data.document_end.implicit != 0 { missingEnd = position(event) }
       case YAML_DOCUMENT_START_EVENT:
         guard root == nil else {
           throw fail(
@@ -122,7 +132,7 @@ struct DocumentReader {
       try rejectTag(scalar.tag, event)
       let text = String(decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
       let isPlain = scalar.style == YAML_PLAIN_SCALAR_STYLE
-      let node = Node(value: .scalar(text, isPlain: isPlain), position: position(event))
+      let node = Node(.scalar(text, isPlain: isPlain), at: position(event))
       if let anchor = scalar.anchor { anchors[name(anchor)] = .some(node) }
       return node
     case YAML_SEQUENCE_START_EVENT:
@@ -146,11 +156,12 @@ struct DocumentReader {
       if event.type == YAML_SEQUENCE_END_EVENT { break }
       items.append(try node(from: event, depth: depth + 1))
     }
-    return Node(value: .sequence(items), position: position(start)).measured(by: items)
+    return Node(.sequence(items), at: position(start))
   }
 
   private mutating func mapping(_ start: yaml_event_t, depth: Int) throws(Unreadable) -> Node {
     var entries: [Node.Entry] = []
+    entries.reserveCapacity(4)
     while true {
       var event = try next()
       defer { yaml_event_delete(&event) }
@@ -160,8 +171,7 @@ struct DocumentReader {
       defer { yaml_event_delete(&second) }
       entries.append(Node.Entry(key: key, value: try node(from: second, depth: depth + 1)))
     }
-    return Node(value: .mapping(entries), position: position(start)).measured(
-      by: entries.flatMap { [$0.key, $0.value] })
+    return Node(.mapping(entries), at: position(start))
   }
 
   private mutating func anchored(
@@ -195,9 +205,7 @@ struct DocumentReader {
     guard depth + node.depth <= DocumentLimits.depth else {
       throw fail(.tooDeep, at: position(event), "expected at most \(DocumentLimits.depth) levels, found more")
     }
-    var copy = node
-    copy.aliases += 1
-    return copy
+    return Node(alias: node)
   }
 
   // MARK: - Errors
@@ -234,14 +242,4 @@ struct DocumentReader {
   }
 
   private func name(_ characters: UnsafeMutablePointer<yaml_char_t>) -> String { String(cString: characters) }
-}
-
-extension Node {
-  fileprivate func measured(by children: [Node]) -> Node {
-    var node = self
-    node.weight = children.reduce(1) { $0 + $1.weight }
-    node.aliases = children.reduce(0) { $0 + $1.aliases }
-    node.depth = 1 + (children.map(\.depth).max() ?? 0)
-    return node
-  }
 }

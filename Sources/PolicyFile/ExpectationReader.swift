@@ -26,7 +26,7 @@ struct ExpectationReader {
     return Expectation(position: node.position, request: request, verdict: verdict)
   }
 
-  private func partiesFit(_ action: Action, _ entries: [String: Node], _ node: Node) -> Bool {
+  private func partiesFit(_ action: Action, _ entries: Entries, _ node: Node) -> Bool {
     if action.hasDestination, entries["to"] == nil {
       fields.report.error(
         .missingKey, at: node.position, "expected `to` in an expectation of a \(action.rawValue), found none")
@@ -41,7 +41,7 @@ struct ExpectationReader {
   }
 
   /// What the row says of the content; a target alone stands for an empty representation.
-  private func content(_ entries: [String: Node]) -> ContentFacts? {
+  private func content(_ entries: Entries) -> ContentFacts? {
     let target = entries["target"].flatMap { fields.line($0, "a target for `target`") }
     let size = entries["size"].flatMap { fields.size($0, "size", in: 0...1 << 50) }
     let isSensitive = entries["sensitive"].flatMap { fields.boolean($0, "sensitive") }

@@ -1,33 +1,60 @@
 import Policy
 
+/// The entries of a mapping by key. There are few, so that looking through them takes less time than hashing would.
+struct Entries {
+  private var found: [(key: String, entry: Node.Entry)] = []
+
+  init(capacity: Int) { found.reserveCapacity(capacity) }
+
+  var isEmpty: Bool { found.isEmpty }
+
+  subscript(key: String) -> Node? {
+    for pair in found where pair.key == key { return pair.entry.value }
+    return nil
+  }
+
+  func hasAny(of keys: [String]) -> Bool { found.contains { keys.contains($0.key) } }
+
+  fileprivate func position(of key: String) -> SourcePosition? {
+    for pair in found where pair.key == key { return pair.entry.key.position }
+    return nil
+  }
+
+  fileprivate mutating func add(_ key: String, _ entry: Node.Entry) { found.append((key, entry)) }
+}
+
 /// Reads values of the kinds that the policy language has; what doesn't fit is reported and read as `nil`.
 struct Fields {
   let report: Report
 
+  /// What every YAML reader takes for null or a boolean.
+  private static let reserved: Set<String> = [
+    "", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE",
+  ]
+  private static let longestReserved = 5
+
   /// The entries of a mapping by key, after unknown and doubled keys have been reported.
-  func mapping(_ node: Node, in place: String, keys: [String]) -> [String: Node]? {
+  func mapping(_ node: Node, in place: @autoclosure () -> String, keys: [String]) -> Entries? {
     guard case .mapping(let entries) = node.value else {
-      wrongType(node, expected: "a mapping for \(place)")
+      wrongType(node, expected: "a mapping for \(place())")
       return nil
     }
-    var fields: [String: Node] = [:]
-    var first: [String: SourcePosition] = [:]
+    var fields = Entries(capacity: min(entries.count, keys.count))
+    var unknown: [String: SourcePosition] = [:]
     for entry in entries {
       guard let key = key(entry.key) else { continue }
-      if let earlier = first[key] {
+      if let earlier = fields.position(of: key) ?? (unknown.isEmpty ? nil : unknown[key]) {
         report.error(
           .duplicateKey, at: entry.key.position, "expected every key once, found `\(key)` again",
           hint: "it is first given on line \(earlier.line)")
-        continue
-      }
-      first[key] = entry.key.position
-      guard keys.contains(key) else {
+      } else if keys.contains(key) {
+        fields.add(key, entry)
+      } else {
+        unknown[key] = entry.key.position
         report.error(
-          .unknownKey, at: entry.key.position, "expected a key of \(place), found `\(key)`",
+          .unknownKey, at: entry.key.position, "expected a key of \(place()), found `\(key)`",
           hint: Suggestion.hint(for: key, among: keys))
-        continue
       }
-      fields[key] = entry.value
     }
     return fields
   }
@@ -65,42 +92,42 @@ struct Fields {
   }
 
   /// The items of a list; a single value counts as a list of one.
-  func list(_ node: Node, of what: String) -> [Node] {
+  func list(_ node: Node, of what: @autoclosure () -> String) -> [Node] {
     guard case .sequence(let items) = node.value else { return [node] }
     if items.isEmpty {
-      report.error(.emptyList, at: node.position, "expected at least one of \(what), found an empty list")
+      report.error(.emptyList, at: node.position, "expected at least one of \(what()), found an empty list")
     }
     return items
   }
 
   /// A text, exactly as it is written. What every YAML reader takes for null or a boolean must be quoted: nobody can
   /// say what was meant. `no`, `on`, `1.5` and the like are texts.
-  func text(_ node: Node, _ what: String) -> String? {
+  func text(_ node: Node, _ what: @autoclosure () -> String) -> String? {
     guard case .scalar(let text, let isPlain) = node.value else {
-      wrongType(node, expected: what)
+      wrongType(node, expected: what())
       return nil
     }
-    if isPlain, ["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"].contains(text) {
-      wrongType(node, expected: what, hint: text.isEmpty ? nil : "quote it if it is meant as text: \"\(text)\"")
+    if isPlain, text.utf8.count <= Fields.longestReserved, Fields.reserved.contains(text) {
+      wrongType(node, expected: what(), hint: text.isEmpty ? nil : "quote it if it is meant as text: \"\(text)\"")
       return nil
     }
     guard !text.isEmpty else {
-      report.error(.badValue, at: node.position, "expected \(what), found an empty text")
+      report.error(.badValue, at: node.position, "expected \(what()), found an empty text")
       return nil
     }
     return text
   }
 
   /// A text that is printed in one line.
-  func line(_ node: Node, _ what: String, upTo limit: Int = 1_024) -> String? {
-    guard let text = text(node, what) else { return nil }
-    guard !text.unicodeScalars.contains(where: \.isControl) else {
-      report.error(.badValue, at: node.position, "expected \(what) without control characters, found `\(text)`")
+  func line(_ node: Node, _ what: @autoclosure () -> String, upTo limit: Int = 1_024) -> String? {
+    guard let text = text(node, what()) else { return nil }
+    guard !text.hasControls else {
+      report.error(.badValue, at: node.position, "expected \(what()) without control characters, found `\(text)`")
       return nil
     }
     guard text.utf8.count <= limit else {
       report.error(
-        .outOfRange, at: node.position, "expected \(what) of at most \(limit) bytes, found \(text.utf8.count)")
+        .outOfRange, at: node.position, "expected \(what()) of at most \(limit) bytes, found \(text.utf8.count)")
       return nil
     }
     return text
@@ -125,15 +152,17 @@ struct Fields {
   }
 
   /// One of a fixed set of words.
-  func word<Word: RawRepresentable & CaseIterable>(_ node: Node, _ what: String, of type: Word.Type) -> Word?
+  func word<Word: RawRepresentable & CaseIterable>(
+    _ node: Node, _ what: @autoclosure () -> String, of type: Word.Type
+  ) -> Word?
   where Word.RawValue == String {
     guard case .scalar(let text, _) = node.value, !text.isEmpty else {
-      wrongType(node, expected: what)
+      wrongType(node, expected: what())
       return nil
     }
     if let word = Word(rawValue: text) { return word }
     report.error(
-      .unknownWord, at: node.position, "expected \(what), found `\(text)`",
+      .unknownWord, at: node.position, "expected \(what()), found `\(text)`",
       hint: Suggestion.hint(for: text, among: type.allCases.map(\.rawValue)))
     return nil
   }
@@ -186,9 +215,9 @@ struct Fields {
     report.error(.wrongType, at: node.position, "expected \(expected), found \(node.found)", hint: hint)
   }
 
-  private func unquoted(_ node: Node, expected: String) -> String? {
+  private func unquoted(_ node: Node, expected: @autoclosure () -> String) -> String? {
     guard case .scalar(let text, _) = node.value, !text.isEmpty else {
-      wrongType(node, expected: expected)
+      wrongType(node, expected: expected())
       return nil
     }
     return text

@@ -16,6 +16,8 @@ struct FileContent {
   var secondary: SelectionGuard?
   var cutBuffers: SelectionGuard?
   var expectations: [Expectation] = []
+  /// Where it says `enforce: false`.
+  var notEnforced: SourcePosition?
   var groupUses: [NameUse] = []
   var boardUses: [NameUse] = []
   /// Names of rules, those with errors in them too.
@@ -36,14 +38,16 @@ struct FileReader {
   let isManaged: Bool
 
   static let keys = [
-    "version", "groups", "boards", "rules", "keys", "default", "limits", "primary", "secondary", "cut-buffers",
-    "expect",
+    "ends-with-mark", "version", "enforce", "groups", "boards", "rules", "keys", "default", "limits", "primary",
+    "secondary", "cut-buffers", "expect",
   ]
 
   /// The content of `file`; parts with errors are left out of it.
   static func read(_ file: SourceFile, isManaged: Bool, report: Report) -> FileContent? {
-    guard let root = DocumentReader.read(file.bytes, path: file.path, report: report) else { return nil }
-    return FileReader(fields: Fields(report: report), isManaged: isManaged).content(of: root, path: file.path)
+    guard let document = DocumentReader.read(file.bytes, path: file.path, report: report) else { return nil }
+    let reader = FileReader(fields: Fields(report: report), isManaged: isManaged)
+    reader.rejectCutOff(document)
+    return reader.content(of: document.root, path: file.path)
   }
 
   private func content(of root: Node, path: String) -> FileContent? {
@@ -57,12 +61,15 @@ struct FileReader {
     content.groupNames = entries["groups"]?.keys ?? []
     content.boardNames = entries["boards"]?.keys ?? []
     if let node = entries["limits"] { content.limits = boards.limits(node) }
-    for (number, node) in items(entries["rules"], of: "`rules`").enumerated() {
+    let nodes = items(entries["rules"], of: "`rules`")
+    content.rules.reserveCapacity(nodes.count)
+    for (number, node) in nodes.enumerated() {
       if let rule = rules.rule(node, number: number + 1) { content.rules.append(rule) }
     }
     if let node = entries["keys"] { content.keys = KeysReader(fields: fields).assignments(node, &rules.matchers) }
     content.expectations = items(entries["expect"], of: "`expect`").compactMap(ExpectationReader(fields: fields).row)
     content.defaultDecision = entries["default"].flatMap(defaultDecision)
+    if let node = entries["enforce"], fields.boolean(node, "enforce") == false { content.notEnforced = node.position }
     content.primary = entries["primary"].flatMap { mode($0, "primary") }
     content.secondary = entries["secondary"].flatMap { mode($0, "secondary") }
     content.cutBuffers = entries["cut-buffers"].flatMap { mode($0, "cut-buffers") }
@@ -70,6 +77,26 @@ struct FileReader {
     content.boardUses = rules.boardUses
     content.ruleNames = rules.names
     return content
+  }
+
+  /// A file that says so ends with `...`: what a power cut leaves of it may be YAML, and say less.
+  ///
+  /// The key is the first one, since `version: 1` alone is a policy that allows everything.
+  private func rejectCutOff(_ document: DocumentReader.Content) {
+    guard case .mapping(let entries) = document.root.value else { return }
+    for (number, entry) in entries.enumerated() {
+      guard case .scalar("ends-with-mark", _) = entry.key.value else { continue }
+      guard fields.boolean(entry.value, "ends-with-mark") == true else { return }
+      if number > 0 {
+        fields.report.error(
+          .cutOff, at: entry.key.position, "expected `ends-with-mark` before all other keys, found it later",
+          hint: "a file that is cut off before it would count as whole")
+      }
+      guard let end = document.missingEnd else { return }
+      return fields.report.error(
+        .cutOff, at: end, "expected `...` at the end of the file, found none",
+        hint: "the file is cut off, or its last line is missing")
+    }
   }
 
   private func items(_ node: Node?, of key: String) -> [Node] {

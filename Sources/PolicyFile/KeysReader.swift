@@ -61,7 +61,7 @@ struct KeysReader {
   }
 
   /// One key can't start two actions.
-  private func rejectDoubles(_ assignment: KeyAssignment, _ entries: [String: Node]) {
+  private func rejectDoubles(_ assignment: KeyAssignment, _ entries: Entries) {
     var first: [KeyChord: Action] = [:]
     for action in Action.byCommand {
       for chord in assignment.chords[action] ?? [] {

@@ -81,6 +81,7 @@ struct MatcherReader {
       let word: Matcher = fact == "remote" ? .remote : .unknown
       return isSo ? word : .not(word)
     default:
+      if case .scalar = value.value { return pattern(fact, value) }
       let read = fields.list(value, of: "`\(fact)`").map { pattern(fact, $0) }
       let alternatives = read.compactMap(\.self)
       guard alternatives.count == read.count, !alternatives.isEmpty else { return nil }
@@ -121,7 +122,7 @@ struct MatcherReader {
   }
 
   /// An unknown app has no facts, and a remote one none that this machine attests.
-  private func isPossible(_ entries: [String: Node], at position: SourcePosition) -> Bool {
+  private func isPossible(_ entries: Entries, at position: SourcePosition) -> Bool {
     func isTrue(_ key: String) -> Bool {
       if case .scalar("true", isPlain: true)? = entries[key]?.value { true } else { false }
     }
@@ -191,8 +192,20 @@ enum TargetWords {
     "rest": "other", "others": "other",
   ]
 
+  private static func isOfWords(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
   /// Why `text` can't be meant as a target; `nil` where it can.
   static func hint(for text: String) -> String? {
+    // Most targets have a slash, and then it is none of the words below.
+    guard text.utf8.allSatisfy(isOfWords) else { return nil }
     let small = text.lowercased()
     let near = classes.first { small == $0 || text == $0 + "s" || text + "s" == $0 }
     if let meant = near ?? meanings[text] { return "did you mean `\(meant)`?" }

@@ -20,12 +20,12 @@ struct RuleReader {
     "only-targets", "plain-text", "max-size", "expires", "one-shot", "board", "replace-with", "notify", "audit",
     "message", "protect",
   ]
+  private static let keys = conditionKeys + termKeys
   private static let narrowing = ["only-targets", "plain-text", "max-size", "expires", "one-shot", "board"]
 
   mutating func rule(_ node: Node, number: Int) -> Rule? {
     let errors = fields.report.errors.count
-    let keys = RuleReader.conditionKeys + RuleReader.termKeys
-    guard let entries = fields.mapping(node, in: "a rule", keys: keys) else { return nil }
+    guard let entries = fields.mapping(node, in: "a rule", keys: RuleReader.keys) else { return nil }
     let name = entries["name"].flatMap { fields.line($0, "a text for `name`", upTo: 200) } ?? "rule \(number)"
     names.append(NameUse(name: name, position: node.position))
     let decision = verdict(entries["decision"], node)
@@ -50,7 +50,7 @@ struct RuleReader {
     return fields.word(node, "a decision", of: Verdict.self)
   }
 
-  private mutating func readConditions(_ entries: [String: Node], into rule: inout Rule) {
+  private mutating func readConditions(_ entries: Entries, into rule: inout Rule) {
     rule.from = entries["from"].flatMap { matchers.matcher($0, "from") }
     rule.to = entries["to"].flatMap { matchers.matcher($0, "to") }
     rule.apps = entries["apps"].flatMap { matchers.matcher($0, "apps") }
@@ -97,7 +97,8 @@ struct RuleReader {
     return range
   }
 
-  private mutating func readTerms(_ entries: [String: Node], into rule: inout Rule) {
+  private mutating func readTerms(_ entries: Entries, into rule: inout Rule) {
+    guard entries.hasAny(of: RuleReader.termKeys) else { return }
     var terms = Obligations()
     terms.targets = entries["only-targets"].flatMap { fields.targets($0, "only-targets") }
     terms.plainText = entries["plain-text"].flatMap { fields.boolean($0, "plain-text") } ?? false
@@ -118,7 +119,7 @@ struct RuleReader {
 
   // MARK: - What has no effect yet
 
-  private func warnAboutUnbuilt(_ rule: Rule, _ entries: [String: Node]) {
+  private func warnAboutUnbuilt(_ rule: Rule, _ entries: Entries) {
     if rule.verdict == .ask, let node = entries["decision"] { fields.warnAboutAsking(node, "decision") }
     if rule.verdict == .allow, rule.obligations.board != nil, let node = entries["board"] {
       fields.warnAboutStoring(node, "`board` of what is allowed")
@@ -137,17 +138,17 @@ struct RuleReader {
 
   // MARK: - What goes together
 
-  private func judgeParties(_ rule: Rule, _ entries: [String: Node]) {
+  private func judgeParties(_ rule: Rule, _ entries: Entries) {
     guard let apps = entries["apps"], let other = ["from", "to"].first(where: { entries[$0] != nil }) else { return }
     fields.report.error(
       .conflictingKeys, at: apps.position, "expected `apps` alone, found `\(other)` beside it",
       hint: "`apps` means `from` for copy, cut and drag and `to` for paste")
   }
 
-  private func judgeActions(_ rule: Rule, _ entries: [String: Node]) {
+  private func judgeActions(_ rule: Rule, _ entries: Entries) {
     let report = fields.report
     if let actions = rule.actions, let node = entries["actions"], entries["decision"] != nil {
-      for action in Action.allCases where actions.contains(action) && !rule.decidedActions.contains(action) {
+      for action in Action.allCases where actions.contains(action) && !rule.decides(action) {
         let cause = rule.to != nil && !action.hasDestination ? "`to`" : "`\(rule.verdict)`"
         report.error(
           .neverMatches, at: node.position, "expected actions that \(cause) can have, found `\(action.rawValue)`",
@@ -158,12 +159,12 @@ struct RuleReader {
         .neverMatches, at: to.position, "expected no `to` in a rule that decides `private`, found one",
         hint: "a paste can't be private; use `from` or `apps`")
     }
-    if rule.decidedActions.contains(.drag), let node = entries["selection"] {
+    if rule.decides(.drag), let node = entries["selection"] {
       report.error(
         .conflictingKeys, at: node.position, "expected no `selection` in a rule about drags, found one",
         hint: "a drag is on none that has a name; write a rule of its own for drags")
     }
-    if rule.includesSameApp, let node = entries["same-app"], !rule.decidedActions.contains(.paste) {
+    if rule.includesSameApp, let node = entries["same-app"], !rule.decides(.paste) {
       report.error(
         .neverMatches, at: node.position, "expected a rule about pastes for `same-app`, found one without")
     }
@@ -177,8 +178,9 @@ struct RuleReader {
     }
   }
 
-  private func judgeTerms(_ rule: Rule, _ entries: [String: Node]) {
-    let copies = !rule.decidedActions.isDisjoint(with: [.copy, .cut])
+  private func judgeTerms(_ rule: Rule, _ entries: Entries) {
+    guard entries.hasAny(of: RuleReader.termKeys) else { return }
+    let copies = rule.decides(.copy) || rule.decides(.cut)
     for key in RuleReader.termKeys {
       guard let node = entries[key] else { continue }
       var cause: String?

@@ -47,6 +47,35 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
             name: "finance stays", position: SourcePosition(file: "test.yaml", line: 7, column: 1))))
   }
 
+  /// What a policy that isn't enforced would refuse is served, and written down as what would have been decided.
+  @Test func recordedOnly() {
+    var stage = Stage(PolicySet(managed: Policies.financeStays.managed.enforced(false), user: Ruleset()))
+    stage.copy(textOwner(Apps.ledger))
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING"])
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
+    let record = stage.audit.last { $0.destination == Apps.browser }
+    #expect(record?.kind == .paste && record?.outcome == .served && record?.verdict == .allow)
+    #expect(record?.notEnforced == .deny && record?.isAlwaysWritten == true && record?.notifies == false)
+    #expect(record?.message == "Finance stays.")
+    #expect(stage.paste("UTF8_STRING", by: Apps.report)?.bytes == text)
+    #expect(stage.audit.last { $0.destination == Apps.report }?.notEnforced == nil)
+  }
+
+  /// One representation that would be denied is enough for the copy's record.
+  @Test func recordedOfOneRepresentation() {
+    let rule = Policies.rule("no markup", .deny) {
+      $0.from = Policies.apps("Ledger")
+      $0.actions = [.copy]
+      $0.targets = [.kind(.html)]
+    }
+    var stage = Stage(PolicySet(managed: Policies.set([rule]).managed.enforced(false), user: Ruleset()))
+    stage.copy(textOwner(Apps.ledger, [("text/html", .bytes([60]))]))
+    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING", "text/html"])
+    let record = stage.audit.last { $0.kind == .copy }
+    #expect(record?.outcome == .kept && record?.verdict == .allow)
+    #expect(record?.notEnforced == .deny && record?.isAlwaysWritten == true)
+  }
+
   /// Conversions within a second are one paste in the audit, a later one is another.
   @Test func pastesAreWrittenDownOnce() {
     var stage = Stage()

@@ -55,6 +55,9 @@ struct AuditTests {
     all += AuditRecord.Limit.allCases.map { Example.record(limit: $0) }
     all += Verdict.allCases.map { Example.record(verdict: $0) }
     all += reasons.map { Example.record(reason: $0) }
+    var recorded = Example.record(verdict: .allow, outcome: .served)
+    recorded.notEnforced = .deny
+    all.append(recorded)
     all += [Example.record(Example.hostile), Example.record(Example.huge)]
     all.append(Example.record(targets: (0..<300).map { "target/\($0)" }))
     return all

@@ -33,6 +33,9 @@ import Testing
     let text = set.explain(paste(finance, browser, "text/html", size: 100)).description
     #expect(
       text == """
+        paste: deny, by rule `finance stays in finance` at 10.yaml:9:3; on these terms: message: Finance data stays in finance applications.
+
+        The copy before it:
         copy on clipboard from class=SAPGUI,exe=/opt/sap/gui: text/html, 100 bytes
           managed:
             10.yaml:5:3: `snippets` (allow) doesn't match: size: is 100 bytes, rule wants up to 64 bytes
@@ -40,6 +43,7 @@ import Testing
           user: no rules
           decision: allow, by nothing that says otherwise
 
+        The paste itself:
         paste on clipboard from class=SAPGUI,exe=/opt/sap/gui to class=Firefox,exe=/usr/bin/firefox: text/html, 100 bytes
           managed:
             10.yaml:5:3: `snippets` (allow) doesn't match: size: is 100 bytes, rule wants up to 64 bytes
@@ -114,6 +118,22 @@ import Testing
     #expect(
       "\(Reason.outsideAudience(.rule(reference)))" == "the clip's audience, set by rule `r` at /etc/p/10.yaml:31:5")
     #expect("\(Reason.locked)" == "the lock, since the policy files have errors")
+  }
+
+  /// Where not every paste comes by us, the answer says so.
+  @Test func notesOnOtherSelections() {
+    let onPrimary = set.explain(paste(finance, browser, "text/html", on: "primary"))
+    #expect(
+      onPrimary.description.split(separator: "\n")[1].hasPrefix(
+        "note: `primary: guard` is in force: this is decided at"))
+    #expect(set.explain(copy(finance, on: "primary")).note == nil)
+    #expect(set.explain(paste(finance, browser)).note == nil)
+    #expect(
+      set.explain(copy(finance, on: "secondary")).note
+        == "`secondary: off` is in force, so nothing is decided on this selection")
+    var owning = set.managed
+    owning.primary = .own
+    #expect(PolicySet(managed: owning, user: Ruleset()).explain(paste(finance, browser, on: "primary")).note == nil)
   }
 
   /// Text that is put in the place of content isn't printed.

@@ -50,7 +50,8 @@ import Testing
       #expect(!long.matches(text))
       #expect(long.matches(text + "b"))
     }
-    #expect(time < .seconds(5))
+    // It takes 3 s without optimisation on a machine that is busy, and what it is to find would take hours.
+    #expect(time < .seconds(60))
   }
 
   /// Short and long patterns take different ways; padding makes a long one of a short one.

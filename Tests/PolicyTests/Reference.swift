@@ -69,10 +69,11 @@ struct Reference {
     for (ruleset, isManaged) in [(managed, true), (user, false)] {
       if !isManaged { for group in ruleset.groups { groups[group.name] = group.matcher } }
       if let rule = ruleset.rules.first(where: { matches($0, request, groups) }) {
-        found.append(Answer(verdict: rule.verdict, rule: rule.reference.name))
+        found.append(Answer(verdict: rule.isEnforced ? rule.verdict : .allow, rule: rule.reference.name))
       } else if isManaged, let byDefault = ruleset.defaultDecision, !isOwn, request.action != .drag {
         let applies = request.action == .paste ? byDefault.verdict != .private : byDefault.verdict != .ask
-        found.append(Answer(verdict: applies ? byDefault.verdict : .allow, rule: "default"))
+        found.append(
+          Answer(verdict: applies && byDefault.isEnforced ? byDefault.verdict : .allow, rule: "default"))
       }
     }
     guard let first = found.first else { return Answer(verdict: .allow, rule: nil) }

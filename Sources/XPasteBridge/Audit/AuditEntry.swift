@@ -31,6 +31,7 @@ struct AuditEntry: Hashable {
         ? .integer(record.targets.count - Self.namedTargets) : nil,
       "bytes": .integer(record.bytes),
       "decision": .string(record.verdict.rawValue),
+      "notEnforced": record.notEnforced.map { .string($0.rawValue) },
       "reason": RecordJSON.reason(record.reason),
       "outcome": .string(record.outcome.rawValue),
       "name": record.actionName.map { .string(Label.shortened($0)) },

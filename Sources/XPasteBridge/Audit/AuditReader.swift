@@ -22,6 +22,7 @@ extension AuditEntry {
       actionName: json["name"]?.text,
       message: json["message"]?.text)
     record.failure = json["failure"]?.text.flatMap(ActionFailure.init)
+    record.notEnforced = json["notEnforced"]?.text.flatMap(Verdict.init)
     milliseconds = 0
     display = json["display"]?.text ?? ""
   }

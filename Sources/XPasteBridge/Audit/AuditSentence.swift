@@ -14,6 +14,7 @@ enum AuditSentence {
     }
     text += " \(outcome(record)): \(why(record.reason))"
     if let failure = record.failure { text += ", \(failure.words)" }
+    if let verdict = record.notEnforced { text += ", not enforced: it would be \(verdict)" }
     if !record.leftOut.isEmpty { text += ", without \(targetNames(record.leftOut))" }
     if let limit = record.limit { text += ", limit \(limit.rawValue)" }
     if record.count > 1 { text += ", \(record.count) times" }

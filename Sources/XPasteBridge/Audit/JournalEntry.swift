@@ -71,6 +71,7 @@ enum JournalEntry {
     }
     if let name = record.actionName { fields.append(("XPB_ACTION_NAME", Label.shortened(name))) }
     if let failure = record.failure { fields.append(("XPB_FAILURE", failure.rawValue)) }
+    if let verdict = record.notEnforced { fields.append(("XPB_NOT_ENFORCED", verdict.rawValue)) }
     if let limit = record.limit { fields.append(("XPB_LIMIT", limit.rawValue)) }
     fields += Self.fields(of: record.reason)
     fields.append(("XPB_RECORD", entry.json.description))

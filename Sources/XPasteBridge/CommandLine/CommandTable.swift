@@ -17,7 +17,7 @@ enum CommandTable {
 
   /// All commands, in the order of the help text.
   static let commands: [CommandSpecification] = [
-    run, status, sync, clients, can, policyFileVerdict, policyShow, policyExplain, actionList,
+    run, status, sync, clients, can, policyFileVerdict, policyShow, policyExplain, policySimulate, actionList,
     actionRun, menu, audit, help, generate,
   ]
 
@@ -80,7 +80,22 @@ enum CommandTable {
     operands: OperandSpecification(name: "PATH"))
 
   private static let policyShow = CommandSpecification(
-    words: ["policy", "show"], summary: "show the policy that the daemon has in force", options: options(json))
+    words: ["policy", "show"], summary: "show the policy that the daemon has in force",
+    details: "With --policy the files are read and merged here, without a daemon.",
+    options: options(
+      OptionSpecification(
+        name: "policy", letter: "p", value: "PATH", kind: .path, isRepeatable: true,
+        summary: "show what this policy file or directory says, in force or not; may be repeated"), json))
+
+  private static let policySimulate = CommandSpecification(
+    words: ["policy", "simulate"], summary: "say which recorded decisions another policy would change",
+    details: """
+      FILE holds audit records, one JSON object a line, as --audit-file writes them and audit --json prints them; - is \
+      standard input. A decision that rests on what its record doesn't say is counted and never guessed. Fails when \
+      anything would change. Needs no X server and no daemon.
+      """,
+    options: [policy, json],
+    operands: OperandSpecification(name: "FILE", minimum: 1, maximum: 1))
 
   private static let policyExplain = CommandSpecification(
     words: ["policy", "explain"], summary: "say how a request would be decided, and by which rule",

@@ -1,7 +1,7 @@
 import Policy
 import PolicyFile
 
-/// The verbs that read policy files themselves: `policy check` and `policy explain`.
+/// The verbs that read policy files themselves: `policy check`, `policy explain` and `policy show --policy`.
 enum PolicyCommands {
   /// Reads the files, reports every error and tries their `expect:` rows: exit status 1 when anything is wrong.
   static func verdict(_ invocation: Invocation) -> Int32 {
@@ -58,16 +58,28 @@ enum PolicyCommands {
   /// Decides a request that is written on the command line.
   static func explain(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
     let request = try RequestReader.request(invocation)
-    let source = InstalledPolicy(given: invocation.all("policy"))
-    let loaded = source.load()
-    for line in loaded.errors { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
-    guard let policy = loaded.policy, loaded.errors.isEmpty else {
-      return Console.failed("the policy has errors, so a daemon would keep its last good one or be locked")
-    }
+    guard let policy = policy(of: invocation) else { return ExitStatus.failed }
     try RequestReader.judgeSelection(request.selection, boards: policy.boards.map(\.name))
     let explanation = policy.explain(request)
     if invocation.has("json") { return Console.print(json(explanation).description) }
     return Console.write(lines(explanation.description))
+  }
+
+  /// The policy of `--policy` or of the installed files; `nil` after its errors have been shown.
+  static func policy(of invocation: Invocation) -> PolicySet? {
+    let loaded = InstalledPolicy(given: invocation.all("policy")).load()
+    for line in loaded.errors { try? Posix.write(Label.plain(line, to: 4_096) + "\n", to: 2) }
+    if let policy = loaded.policy, loaded.errors.isEmpty { return policy }
+    Console.complain("the policy has errors, so a daemon would keep its last good one or be locked")
+    return nil
+  }
+
+  /// Shows what files say together, as the daemon would have it in force.
+  static func show(_ invocation: Invocation) -> Int32 {
+    guard policy(of: invocation) != nil else { return ExitStatus.failed }
+    let report = StatusReport.overview(PolicyInForce(source: InstalledPolicy(given: invocation.all("policy"))))
+    if invocation.has("json") { return Console.print(report.description) }
+    return Console.write(PolicyText.text(report))
   }
 
   /// Text of several lines, each made safe to show.
@@ -86,6 +98,7 @@ enum PolicyCommands {
         .map { .object(terms($0.obligations).map { JSON.Member($0.name, .string($0.value)) }) },
       "outcome": decision(explanation.outcome).map { .string($0.verdict.rawValue) } ?? .null,
       "outcomeReason": decision(explanation.outcome).map { RecordJSON.reason($0.reason) },
+      "note": explanation.note.map { .string($0) } ?? .null,
       "tried": .array(tried(explanation.managed, "managed") + tried(explanation.user, "user")),
       "before": .array(explanation.before.map(json)),
     ])

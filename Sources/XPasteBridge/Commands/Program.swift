@@ -30,6 +30,7 @@ enum Program {
     case "action list": try ActionCommands.list(invocation)
     case "action run": try ActionCommands.run(invocation)
     case "menu": try MenuCommand.run(invocation)
+    case "policy simulate": SimulateCommand.run(invocation)
     case "audit": AuditCommand.run(invocation)
     case "help": try HelpCommands.help(invocation)
     case "generate": try HelpCommands.generate(invocation)

@@ -12,7 +12,9 @@ enum ReportCommands {
 
   /// The policy in force.
   static func policyShow(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
-    try report(invocation, "PolicyShow", PolicyText.text)
+    // Files that are named are read here: nobody need have them in force.
+    if invocation.has("policy") { return PolicyCommands.show(invocation) }
+    return try report(invocation, "PolicyShow", PolicyText.text)
   }
 
   /// Waits until what happened so far is dealt with.

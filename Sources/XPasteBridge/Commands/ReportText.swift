@@ -47,6 +47,9 @@ enum StatusText {
       default: field(policy["state"])
       }
     var lines = [line("policy", standing)]
+    if policy["enforced"]?.truth == false {
+      lines.append(line("", Console.alarming("NOT ENFORCED: what would be refused is allowed and recorded")))
+    }
     lines += files.map { line("", field($0)) }
     lines += (policy["errors"]?.elements ?? []).map { line("  error", field($0)) }
     lines += (policy["warnings"]?.elements ?? []).map { line("  warning", field($0)) }

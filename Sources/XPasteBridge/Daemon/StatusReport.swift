@@ -29,6 +29,7 @@ enum StatusReport {
       "state": .string(policy.standing.rawValue),
       "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
       "rules": .integer(policy.inForce.ruleCount),
+      "enforced": .bool(policy.policy.isEnforced),
       "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
       "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
       "loads": .integer(policy.loads),
