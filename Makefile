@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test table check soak fuzz store-kills bench install uninstall clean
+.PHONY: help build run test table check soak fuzz store-kills bench leaks install uninstall clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -83,6 +83,12 @@ bench: ## Measure against the budgets, a bare C owner and other programs; fails 
 	swift build --scratch-path $(SCRATCH) -c release --product StoreBench
 	Benchmarks/run --binary $(BINARY) --policy-bench $(SCRATCH)/release/PolicyBench \
 	  --store-bench $(SCRATCH)/release/StoreBench
+
+# COPIES=N protected copies in each cell of the table.
+leaks: ## Count the copies that a sniffer reads, with and without protection; fails if protection fails
+	Scripts/install-packages build test
+	$(SWIFT_BUILD)
+	Benchmarks/leaks --binary $(BINARY) $(COPIES:%=--copies %)
 
 # What is installed, in pairs of source and destination; uninstall removes the same list.
 EXAMPLES = $(wildcard policy/*.yaml policy/examples/*.yaml)

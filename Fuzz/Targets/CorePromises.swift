@@ -149,7 +149,7 @@ struct ScenePromises {
         throw Finding(
           "does something to PRIMARY or to a drag, which nobody has touched, or to a forged claim that nobody made")
       case .runAction, .concludeAction: throw Finding("runs an action, which nobody asked for")
-      case .readAnswer, .endConversion, .claim, .reassert, .readPairs, .audit: break
+      case .readAnswer, .endConversion, .claim, .confirm, .reassert, .readPairs, .audit: break
       }
     }
   }

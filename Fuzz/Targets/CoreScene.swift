@@ -241,6 +241,8 @@ final class CoreScene {
       }
       (owner, ownerTime, current) = (Self.daemon, time, nil)
       return .claimSettled(selection: selection, .held)
+    case .confirm(let selection):
+      return .claimSettled(selection: selection, owner == Self.daemon && !hasOwnerChange ? .held : .superseded)
     case .readPairs(let request):
       return .pairsRead(request, pairLists[TransferKey(window: request.requestor, property: request.property)])
     case .retain(_, let held): retained = held

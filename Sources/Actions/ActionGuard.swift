@@ -7,6 +7,8 @@ public enum ActionEffect: Hashable, Sendable {
   case publish(Window, Set<Action>)
   /// Hold these keys back there.
   case grab(Window, [KeyGrab])
+  /// Stop these keys there: each is the beginning of a copy that nobody else may see.
+  case stop(Window, [KeyGrab])
   /// Let these keys go again.
   case ungrab(Window, [KeyGrab])
 }
@@ -44,7 +46,12 @@ public struct ActionGuard: Sendable {
     var isTopLevel: Bool
     var allowed: Set<Action>
     var plan: GrabPlan?
+    /// Keys that begin a copy of a protected app.
+    var stopPlan: GrabPlan?
     var occupied: Set<KeyGrab> = []
+
+    var held: Set<KeyGrab> { Set((plan?.actions.keys).map(Array.init) ?? []) }
+    var stopped: Set<KeyGrab> { Set((stopPlan?.actions.keys).map(Array.init) ?? []) }
   }
 
   private struct Told: Hashable {
@@ -87,8 +94,8 @@ public struct ActionGuard: Sendable {
 
   /// A window is no longer managed and may still be there.
   public mutating func retire(_ window: Window) -> [ActionEffect] {
-    guard let known = windows.removeValue(forKey: window), let plan = known.plan else { return [] }
-    let held = Set(plan.actions.keys).subtracting(known.occupied)
+    guard let known = windows.removeValue(forKey: window) else { return [] }
+    let held = known.held.union(known.stopped).subtracting(known.occupied)
     return held.isEmpty ? [] : [.ungrab(window, held.sorted())]
   }
 
@@ -109,7 +116,24 @@ public struct ActionGuard: Sendable {
   }
 
   /// Whether keys have to be held back on any window: only then the keyboard matters.
-  public var needsKeyboard: Bool { windows.values.contains { $0.allowed.count < Action.byCommand.count } }
+  public var needsKeyboard: Bool {
+    windows.values.contains { $0.allowed.count < Action.byCommand.count || isProtected($0.subject) }
+  }
+
+  /// Whether keys that copy can be stopped: only where others can be kept waiting is it any use.
+  public private(set) var canLock = false
+
+  /// The priority lock is possible, or isn't.
+  public mutating func setCanLock(_ canLock: Bool) -> [ActionEffect] {
+    guard self.canLock != canLock else { return [] }
+    self.canLock = canLock
+    return windows.keys.sorted(by: Self.byNumber).flatMap { regrab($0) }
+  }
+
+  /// Whether nobody else may see the copies of `subject`.
+  public func isProtected(_ subject: Subject) -> Bool {
+    canLock && policy.isProtected(subject, on: "clipboard")
+  }
 
   /// The keyboard is another one, or another of its groups is in force; without one nothing is held back.
   public mutating func setKeyboard(_ keyboard: Keyboard?, group: Int) -> [ActionEffect] {
@@ -133,21 +157,27 @@ public struct ActionGuard: Sendable {
   private mutating func regrab(_ window: Window) -> [ActionEffect] {
     guard var known = windows[window] else { return [] }
     let denied = Set(Action.byCommand).subtracting(known.allowed)
-    var plan: GrabPlan?
-    if let keyboard, !denied.isEmpty {
-      plan = GrabPlan(denied, keys: KeyChoice.keys(of: known.subject, in: policy), on: keyboard, group: group)
-    }
-    let before = Set(known.plan?.actions.keys.map { $0 } ?? []).subtracting(known.occupied)
-    let after = Set(plan?.actions.keys.map { $0 } ?? [])
+    let copies = isProtected(known.subject) ? known.allowed.intersection([.copy, .cut]) : []
+    let heldBefore = known.held.subtracting(known.occupied)
+    let stoppedBefore = known.stopped.subtracting(known.occupied)
+    (known.plan, known.stopPlan) = (plan(denied, for: known), plan(copies, for: known))
     // Keys that somebody else holds are tried again: they may be free now.
     known.occupied = []
-    known.plan = plan
     windows[window] = known
+    let (held, stopped) = (known.held, known.stopped.subtracting(known.held))
+    let released = heldBefore.union(stoppedBefore).subtracting(held).subtracting(stopped)
     var effects: [ActionEffect] = []
-    let (released, wanted) = (before.subtracting(after), after.subtracting(before))
     if !released.isEmpty { effects.append(.ungrab(window, released.sorted())) }
-    if !wanted.isEmpty { effects.append(.grab(window, wanted.sorted())) }
+    // A grab of ours takes the place of another of ours.
+    let (holds, stops) = (held.subtracting(heldBefore), stopped.subtracting(stoppedBefore))
+    if !holds.isEmpty { effects.append(.grab(window, holds.sorted())) }
+    if !stops.isEmpty { effects.append(.stop(window, stops.sorted())) }
     return effects
+  }
+
+  private func plan(_ actions: Set<Action>, for known: Known) -> GrabPlan? {
+    guard let keyboard, !actions.isEmpty else { return nil }
+    return GrabPlan(actions, keys: KeyChoice.keys(of: known.subject, in: policy), on: keyboard, group: group)
   }
 
   // MARK: what came of it
@@ -161,13 +191,22 @@ public struct ActionGuard: Sendable {
   public var occupiedKeys: [OccupiedKeys] {
     windows.sorted { $0.key.id < $1.key.id }.compactMap { window, known in
       guard !known.occupied.isEmpty else { return nil }
-      let chords = Set(known.occupied.compactMap { known.plan?.chords[$0]?.description })
+      let chords = Set(
+        known.occupied.compactMap { (known.plan?.chords[$0] ?? known.stopPlan?.chords[$0])?.description })
       return OccupiedKeys(window: window, subject: known.subject, chords: chords.sorted())
     }
   }
 
   /// How many windows have keys held back.
   public var guardedWindowCount: Int { windows.values.count { !($0.plan?.actions.isEmpty ?? true) } }
+
+  /// How many windows have keys stopped for the priority lock.
+  public var lockedWindowCount: Int { windows.values.count { !$0.stopped.isEmpty } }
+
+  /// What a key that is stopped on `window` begins there; `nil` for all others.
+  public func stoppedAction(_ grab: KeyGrab, on window: Window) -> Action? {
+    windows[window]?.stopPlan?.actions[grab]
+  }
 
   /// A key was held back on `window`, of which the app is `subject` now; `nil` when the person knows it already, or the
   /// key is none of ours any more.

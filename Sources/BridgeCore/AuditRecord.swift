@@ -77,6 +77,10 @@ public struct AuditRecord: Hashable, Sendable {
     case pressTimeout = "press-timeout"
     /// Too many actions at once, or one after the other.
     case actionCount = "action-count"
+    /// A protected source copied so late after its key that others had to be let go.
+    case lockTimeout = "lock-timeout"
+    /// A protected source didn't give this after its copy had been taken from it.
+    case afterLoss = "after-loss"
   }
 
   /// What was done.

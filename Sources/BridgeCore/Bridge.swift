@@ -51,6 +51,10 @@ public struct Bridge: Sendable {
   var floods: [UInt32: Flood] = [:]
   /// What was last said of each selection by `.retain`.
   var retained: [NamedAtom: RetainMark] = [:]
+  /// What is known of executables, for the order in which a copy is taken.
+  var answers = AnswerMemory()
+  /// Conversions that try out what their owner does.
+  var probes: [ConversionID: Probe] = [:]
   /// What is known of the pointer, for PRIMARY.
   var pointer = PointerGuard()
   /// What an owner gave before, while it is being read once more.
@@ -99,7 +103,8 @@ public struct Bridge: Sendable {
     case .claimForged(let selection, let time): claimForged(selection, time)
     case .claimSettled(let selection, let outcome): claimSettled(selection, outcome, at: now)
     case .conversionRequested(let request): conversionRequested(request, from: subject, at: now)
-    case .conversionAnswered(let id, let stored): conversionAdvanced(id, at: now) { $0.answered(stored: stored) }
+    case .conversionAnswered(let id, let stored):
+      probeAnswered(id, isStored: stored) ?? conversionAdvanced(id, at: now) { $0.answered(stored: stored) }
     case .chunkStored(let id): conversionAdvanced(id, at: now) { $0.chunkStored() }
     case .answerRead(let id, let value): conversionAdvanced(id, at: now) { $0.read(value) }
     case .pairsRead(let request, let pairs): pairsRead(request, pairs, at: now)
@@ -116,6 +121,7 @@ public struct Bridge: Sendable {
     case .pasteKeyPressed: pasteBegins(.key, by: subject, at: now)
     case .pointerEntered: pasteBegins(.entry, by: subject, at: now)
     case .cutBufferSet(let buffer, let bytes): cutBufferSet(buffer, bytes: bytes, from: subject)
+    case .lockEnds: lockEnds()
     }
   }
 
@@ -123,6 +129,10 @@ public struct Bridge: Sendable {
 
   /// Claims `selection`; the outcome comes as `.claimSettled`.
   mutating func claim(_ claim: Claim, on selection: NamedAtom) -> [Effect] {
+    if case .capturing(let capture)? = phases[selection], capture.isOurs {
+      phases[selection] = .claiming(claim.answering(capture.waiting))
+      return [.confirm(selection: selection)]
+    }
     phases[selection] = .claiming(claim)
     if selection == atoms.drag { return [.standIn(selection: selection, time: claim.holding.time, for: claim.owner)] }
     return [.claim(selection: selection, time: claim.holding.time, expecting: claim.owner)]
@@ -131,6 +141,9 @@ public struct Bridge: Sendable {
   private mutating func claimSettled(
     _ selection: NamedAtom, _ outcome: ClaimOutcome, at now: MonotonicTime
   ) -> [Effect] {
+    if case .capturing(let capture)? = phases[selection], capture.claim != nil, !capture.isOurs {
+      return earlyClaimSettled(capture, outcome, on: selection, at: now)
+    }
     guard case .claiming(let claim) = phases[selection] else { return [] }
     switch outcome {
     case .held:
@@ -142,6 +155,7 @@ public struct Bridge: Sendable {
       let hasClip = claim.holding.clip != nil
       return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
         + conclusion(of: claim, outcome)
+        + serve(claim.waiting, at: now)
     case .superseded where claim.isRestored:
       // Somebody has copied or cleared since we last held it, and the server remembers. If they own it now, their event
       // comes or they are adopted; what we had is over either way.
@@ -149,7 +163,7 @@ public struct Bridge: Sendable {
       return []
     case .superseded:
       phases[selection] = .overtaken(claim)
-      return refuseSaves(claim.saves) + conclusion(of: claim, outcome)
+      return refuseSaves(claim.saves) + refuse(claim.waiting) + dropProbes() + conclusion(of: claim, outcome)
     }
   }
 
@@ -239,6 +253,7 @@ public struct Bridge: Sendable {
     var next = transfers.values.map { idleDeadline(of: $0) }.min()
     if let due = heldDrag?.lookAt { next = next.map { min($0, due) } ?? due }
     if let due = pointer.press?.deadline { next = next.map { min($0, due) } ?? due }
+    if let due = probes.values.map(\.until).min() { next = next.map { min($0, due) } ?? due }
     for (selection, phase) in phases {
       guard let due = deadline(of: phase, on: selection) else { continue }
       next = next.map { min($0, due) } ?? due
@@ -270,6 +285,7 @@ public struct Bridge: Sendable {
       effects += drop(key, outcome: .incomplete, limit: .idleTimeout)
     }
     effects += lookAfterDrag(at: now)
+    effects += endProbes(at: now)
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {

@@ -1,52 +1,6 @@
 import Policy
 import Selection
 
-/// What is known while an owner is being asked for its content.
-struct Capture: Sendable {
-  let owner: Window
-  var source: Subject
-  let kind: AuditRecord.Kind
-  var selectionTime: ServerTime
-  var startedAt: MonotonicTime
-  /// The owner didn't answer TARGETS in time and was left in place. Its answer may still come: a program that was busy for
-  /// some seconds goes on, and then it must not stay unguarded.
-  var isOverdue = false
-  /// The conversion to TARGETS, until it is answered.
-  var listing: ConversionID?
-  var list: TargetList?
-  /// Conversions to content that aren't over.
-  var pending: Set<ConversionID> = []
-  /// Targets that are asked for when those before them are whole.
-  var later: [[Target]] = []
-  /// Whole representations.
-  var received: [Representation] = []
-  /// Targets that gave nothing, with the limit that was to blame, if one was.
-  var failed: [(target: Target, limit: AuditRecord.Limit?)] = []
-  /// The owner cleared the selection while it was answering for its cut files, the last thing it was asked for. PCManFM does:
-  /// whoever has read the list moves the files, so it gives it once. Whether that was so its answer tells.
-  var isCleared = false
-  /// Hand-overs to answer when the capture is over.
-  var saves: [SaveRequest] = []
-  /// When it is taken over with what has come by then; `nil` but for drags.
-  var takenBy: MonotonicTime?
-  /// Whether a program offers again what another one had marked secret.
-  var repeatsSecret = false
-
-  /// Whether the file managers' list of files came, and says that they were cut.
-  var hasCutFiles: Bool {
-    received.contains { $0.target.name == TargetList.copiedFiles && $0.payload.starts(with: Array("cut\n".utf8)) }
-  }
-
-  var byteCount: Int { received.reduce(0) { $0 + $1.payload.count } }
-}
-
-/// A conversion we asked for, with its selection and its clock.
-struct OpenConversion: Sendable {
-  let selection: NamedAtom
-  var transfer: IncomingTransfer
-  var lastProgress: MonotonicTime
-}
-
 extension Bridge {
   /// A selection has a new owner: the copy is decided, and denied or captured (product.md 5.2, 5.3).
   mutating func ownerChanged(_ change: OwnerChange, from subject: Subject?, at now: MonotonicTime) -> [Effect] {
@@ -66,7 +20,7 @@ extension Bridge {
     guard !isMadeByPointer(change.selection) else {
       return effects + linger(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
     }
-    return effects + read(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
+    return effects + takeOver(change, source, at: now)
   }
 
   /// Begins to ask an owner for its content.
@@ -107,7 +61,7 @@ extension Bridge {
       && capture.pending.allSatisfy { conversions[$0]?.transfer.target.name == TargetList.copiedFiles }
   }
 
-  private mutating func clear(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {
+  mutating func clear(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     if case .held(let holding) = phase { noteClear(of: holding, on: change.selection, at: now) }
@@ -149,7 +103,8 @@ extension Bridge {
   mutating func abandonCapture(on selection: NamedAtom) -> [Effect] {
     guard case .capturing(let capture) = phases[selection] else { return [] }
     var abandoned = capture
-    let effects = abandonConversions(of: &abandoned, limit: nil) + refuseSaves(capture.saves)
+    let effects =
+      abandonConversions(of: &abandoned, limit: nil) + refuseSaves(capture.saves) + refuse(capture.waiting)
     phases[selection] = .unowned
     return effects
   }
@@ -169,7 +124,7 @@ extension Bridge {
     return .convert(id, selection: selection, target: target, time: time)
   }
 
-  private mutating func closeConversion(_ id: ConversionID) -> [Effect] {
+  mutating func closeConversion(_ id: ConversionID) -> [Effect] {
     guard let conversion = conversions.removeValue(forKey: id) else { return [] }
     return [.endConversion(id, reusable: conversion.transfer.isAtRest)]
   }
@@ -250,6 +205,9 @@ extension Bridge {
   ) -> [Effect] {
     let selection = conversion.selection
     if selection == atoms.drag { return dragListed(conversion.transfer.atoms, capture, at: now) }
+    if capture.claim != nil {
+      return listedAfterLoss(conversion.transfer.atoms ?? [], capture, on: selection, at: now)
+    }
     var capture = capture
     let list: TargetList
     if let listed = conversion.transfer.atoms {
@@ -288,127 +246,5 @@ extension Bridge {
     capture.pending = Set(ids)
     phases[selection] = .capturing(capture)
     return zip(ids, targets).map { open($0, selection, $1, time: capture.selectionTime, at: now) }
-  }
-
-  // MARK: the end of a capture
-
-  /// All answers are in, or time is up: what arrived is judged and claimed.
-  mutating func settle(
-    _ capture: Capture, on selection: NamedAtom, expecting owner: Window, limit: AuditRecord.Limit?,
-    at now: MonotonicTime
-  ) -> [Effect] {
-    if selection == atoms.drag { return takeDrag(capture, limit: limit) }
-    if capture.isCleared, !capture.hasCutFiles {
-      let change = OwnerChange(selection: selection, owner: .none, cause: .set, selectionTime: capture.selectionTime)
-      return clear(change, from: .capturing(capture), at: now)
-    }
-    let owner = capture.isCleared ? .none : owner
-    var capture = capture
-    var effects = abandonConversions(of: &capture, limit: limit)
-    let staysWithOwner = owner != .none && staysWithOwner(capture.source, on: selection)
-    guard !capture.received.isEmpty else {
-      if staysWithOwner { return effects + keepWithOwner(capture, nil, on: selection, limit: limit) }
-      // Nothing came, in time or at all: a restricted source must not stay unguarded, since what it gives others later
-      // would leak.
-      guard !policy.isRestricted(capture.source) else {
-        return effects + refuseWhole(capture, on: selection, limit: limit ?? capture.failed.compactMap(\.limit).first)
-      }
-      return effects + leave(capture, on: selection, limit: limit)
-    }
-    let offerer = capture.source
-    var judged = judge(capture, on: selection)
-    var isRepetition = false
-    if let original = repeated(by: capture, on: selection) {
-      var again = capture
-      (again.source, again.startedAt) = (original.source, original.copiedAt)
-      again.repeatsSecret = original.isSensitive
-      let judgedAgain = judge(again, on: selection)
-      // Never looser than the rules about the one who offers it now.
-      isRepetition = judgedAgain.strictness >= judged.strictness
-      if isRepetition { (capture, judged) = (again, judgedAgain) }
-    }
-    var records = copyRecords(of: judged, capture, limit: limit, on: selection)
-    if isRepetition { records.append(repetition(by: offerer, like: records.first, on: selection)) }
-    guard let kept = judged.clip.entries.first else {
-      noteRefusal(of: capture, as: judged, on: selection, at: now)
-      let holding = Holding(time: capture.selectionTime, clip: nil)
-      return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
-    }
-    if staysWithOwner {
-      return effects + keepWithOwner(capture, judged.clip, records: records, on: selection, limit: limit)
-    }
-    if isRivalry(judged.clip, isRepetition: isRepetition, on: selection) {
-      phases[selection] = .foreign(owner: capture.owner, source: offerer, isRival: true)
-      effects.append(
-        .audit(
-          record(
-            capture.kind, on: selection, source: capture.source, decision: kept.decision, outcome: .left,
-            limit: .rival)))
-      return effects + refuseSaves(capture.saves)
-    }
-    let holding = Holding(time: capture.selectionTime, clip: judged.clip)
-    return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
-  }
-
-  /// Nothing usable came: the selection stays with its owner.
-  mutating func leave(_ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?) -> [Effect] {
-    phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: false)
-    return [.audit(leftRecord(of: capture, on: selection, limit: limit))] + refuseSaves(capture.saves)
-  }
-
-  /// The record of a capture that gave nothing to be judged.
-  func leftRecord(of capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?) -> AuditRecord {
-    var record = AuditRecord(
-      kind: capture.kind, selection: policyName(of: selection), source: capture.source,
-      targets: capture.failed.map(\.target.name), verdict: .allow, reason: .builtInDefault, outcome: .left,
-      limit: limit ?? capture.failed.compactMap(\.limit).first)
-    record.isAlwaysWritten = record.limit != nil
-    record.notifies = record.limit != nil
-    return record
-  }
-
-  /// The clip is over MAX, or all together are: nothing is cut. It stays with its owner if allowed, and is refused if restricted
-  /// (product.md 9).
-  private mutating func tooLarge(
-    _ capture: Capture, _ limit: AuditRecord.Limit, on selection: NamedAtom
-  ) -> [Effect] {
-    if selection == atoms.drag { return takeDrag(capture, limit: limit) }
-    var capture = capture
-    let effects = abandonConversions(of: &capture, limit: nil)
-    if staysWithOwner(capture.source, on: selection) {
-      return effects + keepWithOwner(capture, nil, on: selection, limit: limit)
-    }
-    guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: limit) }
-    return effects + refuseWhole(capture, on: selection, limit: limit)
-  }
-
-  /// Holds the selection of a restricted source empty, because we couldn't capture what it would leak.
-  private mutating func refuseWhole(
-    _ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?
-  ) -> [Effect] {
-    let request = Request(action: .copy, source: capture.source, selection: policyName(of: selection))
-    let reason: Reason =
-      if case .decided(let decision) = policy.evaluate(request) { decision.reason } else { .builtInDefault }
-    let record = AuditRecord(
-      kind: capture.kind, selection: policyName(of: selection), source: capture.source,
-      targets: capture.failed.map(\.target.name), verdict: .deny, reason: reason, outcome: .emptied, limit: limit,
-      notifies: true, isAlwaysWritten: true)
-    let holding = Holding(time: capture.selectionTime, clip: nil)
-    return claim(Claim(holding, expecting: capture.owner, saves: capture.saves, records: [record]), on: selection)
-  }
-
-  /// Closes what is still open of a capture and counts it as failed.
-  mutating func abandonConversions(of capture: inout Capture, limit: AuditRecord.Limit?) -> [Effect] {
-    var effects: [Effect] = []
-    if let listing = capture.listing { effects += closeConversion(listing) }
-    capture.listing = nil
-    for id in capture.pending.sorted(by: { $0.number < $1.number }) {
-      if let target = conversions[id]?.transfer.target { capture.failed.append((target, limit)) }
-      effects += closeConversion(id)
-    }
-    capture.pending = []
-    capture.failed += capture.later.joined().map { ($0, limit) }
-    capture.later = []
-    return effects
   }
 }

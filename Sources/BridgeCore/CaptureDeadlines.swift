@@ -8,20 +8,21 @@ extension Bridge {
     guard !capture.isOverdue else { return nil }
     if let takenBy = capture.takenBy { return takenBy }
     let limits = policy.limits
-    if capture.listing != nil {
+    if capture.listing != nil, capture.claim == nil {
       return capture.startedAt.advanced(byMilliseconds: min(limits.targetsMilliseconds, limits.captureMilliseconds))
     }
     let whole = capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds)
     let idle = capture.pending.compactMap { conversions[$0] }.filter { $0.transfer.isIncremental }
       .map { $0.lastProgress.advanced(byMilliseconds: limits.idleMilliseconds) }
-    return idle.reduce(whole, min)
+    return (idle + capture.waiting.map(\.until)).reduce(whole, min)
   }
 
   /// Ends what is overdue of a capture: the whole of it, or single transfers that stand still.
   mutating func captureOverdue(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
     let limits = policy.limits
+    if let effects = refuseWaiting(capture, on: selection, at: now) { return effects }
     if capture.takenBy != nil { return takeDrag(capture, limit: .captureTimeout) }
-    if capture.listing != nil {
+    if capture.listing != nil, capture.claim == nil {
       var capture = capture
       let effects = leave(capture, on: selection, limit: .targetsTimeout)
       (capture.isOverdue, capture.saves) = (true, [])

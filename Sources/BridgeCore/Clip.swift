@@ -100,6 +100,8 @@ struct Claim: Sendable {
   let isRestored: Bool
   /// The run of an action that made the clip.
   let run: UInt64?
+  /// Pastes to answer when it is ours.
+  private(set) var waiting: [WaitingPaste] = []
 
   init(
     _ holding: Holding, expecting owner: Window, saves: [SaveRequest] = [], records: [AuditRecord] = [],
@@ -115,6 +117,13 @@ struct Claim: Sendable {
 
   /// The same claim when the selection has no owner any more.
   var ofAbandonedSelection: Claim { Claim(holding, expecting: .none, records: records) }
+
+  /// The same claim with pastes that wait for it.
+  func answering(_ waiting: [WaitingPaste]) -> Claim {
+    var claim = self
+    claim.waiting = waiting
+    return claim
+  }
 
   /// What is written down when somebody else was first: decided, and yet without effect.
   var recordsWithoutEffect: [Effect] {

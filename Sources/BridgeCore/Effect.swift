@@ -59,6 +59,8 @@ public enum Effect: Hashable, Sendable {
   /// Take `selection` with the time given, if `expecting` still owns it and no newer change waits to be read; report
   /// `.claimSettled`.
   case claim(selection: NamedAtom, time: ServerTime, expecting: Window)
+  /// Ask whether `selection`, taken before, is still ours; report `.claimSettled`.
+  case confirm(selection: NamedAtom)
   /// Take `selection` again with the time it is held since, so that apps that keep our list of targets ask anew.
   case reassert(selection: NamedAtom, time: ServerTime)
   /// Have the requests for `selection` come to us from now on, if `source` still owns it and no newer change waits to be

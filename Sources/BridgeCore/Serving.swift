@@ -38,7 +38,9 @@ extension Bridge {
     if request.selection == atoms.clipboardManager {
       return managerRequested(request, property: property, at: now)
     }
-    guard case .held(let holding) = phases[request.selection] else { return [.notify(request, property: .none)] }
+    guard case .held(let holding) = phases[request.selection] else {
+      return wait(request, subject, at: now) ?? [.notify(request, property: .none)]
+    }
     if request.selection == atoms.drag { heldDrag?.noteReading(at: now) }
     if request.target == atoms.multiple {
       // ICCCM 2.6.2: the pair list lies in the property, so there must be one.

@@ -57,6 +57,17 @@ extension PolicySet {
     }
   }
 
+  /// Whether any app at all is protected on CLIPBOARD: else nobody's copy keys have to be stopped.
+  public var hasProtection: Bool {
+    guard !isLocked else { return false }
+    return rulesets.contains { ruleset in
+      ruleset.rules.contains { rule in
+        rule.obligations.protect && (rule.selections?.contains("clipboard") ?? true)
+          && !rule.decidedActions.isDisjoint(with: [.copy, .cut])
+      }
+    }
+  }
+
   /// Whether a cut can be decided otherwise than a copy: else nobody has to know which of the two it is.
   public var distinguishesCuts: Bool {
     rulesets.contains { $0.rules.contains { $0.decidedActions.contains(.copy) != $0.decidedActions.contains(.cut) } }

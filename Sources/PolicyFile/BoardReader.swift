@@ -104,11 +104,6 @@ struct BoardReader {
     }
     return LimitName.allCases.compactMap { name in
       guard let node = entries[name.rawValue], let value = value(of: name, node) else { return nil }
-      if name == .waitTimeout {
-        fields.report.warn(
-          .notBuilt, at: node.position, "`wait-timeout` has no effect yet: a clip is claimed once it has been read",
-          hint: "a paste before that is the source's own to answer")
-      }
       return LimitSetting(name: name, value: value, position: node.position)
     }
   }

@@ -124,11 +124,6 @@ struct RuleReader {
     if rule.verdict == .allow, rule.obligations.board != nil, let node = entries["board"] {
       fields.warnAboutStoring(node, "`board` of what is allowed")
     }
-    if rule.obligations.protect, let node = entries["protect"] {
-      fields.report.warn(
-        .notBuilt, at: node.position, "`protect` has no effect on CLIPBOARD yet: it takes PRIMARY and SECONDARY alone",
-        hint: "don't rely on it for copies")
-    }
     if rule.obligations.notify == true, let node = entries["notify"] {
       fields.report.warn(
         .notBuilt, at: node.position, "`notify` has no effect yet: nobody is told",

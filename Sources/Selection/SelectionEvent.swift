@@ -10,6 +10,16 @@ public enum OwnerChangeCause: Hashable, Sendable {
   case foundAtStart
 }
 
+/// Whether the others stood still while a copy was made (the priority lock).
+public enum CopyLock: Hashable, Sendable {
+  /// Nobody tried to keep them.
+  case none
+  /// They do: nobody else can read the copy yet.
+  case held
+  /// They did, and had to be let go before the copy came.
+  case missed
+}
+
 /// A selection has a new owner, or none.
 public struct OwnerChange: Hashable, Sendable {
   /// The selection.
@@ -22,6 +32,8 @@ public struct OwnerChange: Hashable, Sendable {
   public var selectionTime: ServerTime
   /// Whether a key that cuts was pressed in the owner's window right before.
   public var isKnownCut = false
+  /// How the priority lock stood when it happened.
+  public var lock = CopyLock.none
 
   /// Describes the change.
   public init(selection: NamedAtom, owner: Window, cause: OwnerChangeCause, selectionTime: ServerTime) {
@@ -116,6 +128,8 @@ public enum SelectionEvent: Hashable, Sendable {
   case pointerEntered
   /// Somebody has set a cut buffer of the root window, `bytes` long; the subject is the active app.
   case cutBufferSet(NamedAtom, bytes: Int)
+  /// Everybody else goes on in a moment, who stood still while CLIPBOARD's owner is asked for its copy.
+  case lockEnds
   /// The deadline the core asked for has come.
   case deadlineReached
 }

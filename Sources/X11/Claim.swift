@@ -62,6 +62,11 @@ extension Display {
     xcb.flush()
   }
 
+  /// Whether a selection that was taken before is still ours, and nobody's claim waits to be read.
+  public func confirm(_ selection: Atom) -> ClaimOutcome {
+    selectionOwner(selection) == ownerWindow && !hasOwnerChange(of: selection) ? .held : .superseded
+  }
+
   /// Takes a selection of ours again with the time it is held since: everybody who listens sees a change of owner. The
   /// server ignores it when somebody else has claimed the selection with a later time.
   public func reassert(_ selection: Atom, time: ServerTime) {

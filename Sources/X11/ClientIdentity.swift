@@ -110,11 +110,7 @@ extension Display {
 
   /// The resource bases of all X clients.
   public func clientBases() -> [UInt32] {
-    // QueryClients' reply: the number of clients at 8, then base and mask of each.
-    guard let reply = xcb.reply(to: xcb.resQueryClients()) else { return [] }
-    let words = reply.tailWords(Int(reply.word(at: 8)) * 2)
-    // Base 0 is the server itself.
-    return stride(from: 0, to: words.count, by: 2).map { words[$0] }.filter { $0 != 0 }
+    ClientList.bases(xcb.reply(to: xcb.resQueryClients()))
   }
 
   /// The parent of `window` and the parent's class; `nil` when the parent is the root or another client's window.
@@ -179,9 +175,27 @@ extension Display {
   }
 
   private func takeProcessIDs(_ serial: Serial) -> [(client: UInt32, processID: Int32)] {
-    // QueryClientIds' reply: the number of ids at 8; each is client, mask, length in bytes, and as many bytes.
     // On a display of another machine, or one that ssh forwards, the numbers are those of processes over there.
-    guard let reply = xcb.reply(to: serial), name.isLocal else { return [] }
+    let reply = xcb.reply(to: serial)
+    return name.isLocal ? ClientList.clientProcesses(reply) : []
+  }
+}
+
+/// What XRes tells of all clients.
+nonisolated enum ClientList {
+  /// The resource bases in a reply to QueryClients.
+  static func bases(_ reply: consuming Reply?) -> [UInt32] {
+    // The number of clients at 8, then base and mask of each.
+    guard let reply else { return [] }
+    let words = reply.tailWords(Int(reply.word(at: 8)) * 2)
+    // Base 0 is the server itself.
+    return stride(from: 0, to: words.count, by: 2).map { words[$0] }.filter { $0 != 0 }
+  }
+
+  /// The processes in a reply to QueryClientIds.
+  static func clientProcesses(_ reply: consuming Reply?) -> [(client: UInt32, processID: Int32)] {
+    // The number of ids at 8; each is client, mask, length in bytes, and as many bytes.
+    guard let reply else { return [] }
     let count = Int(reply.word(at: 8))
     let words = reply.tailWords(Int(reply.word(at: 4)))
     var found: [(client: UInt32, processID: Int32)] = []

@@ -72,7 +72,7 @@ extension XcbConnection {
     guard let found = reply(to: queryExtension("XInputExtension")), found.byte(at: 8) != 0 else { return nil }
     let opcode = found.byte(at: 9)
     // The request's minor opcode is its second byte; then the version we speak, 2.2.
-    var words = Words()
+    var words = RequestWords()
     words.append(byte: 0, 47)
     words.append(half: 2, 2)
     let serial = Serial(number: words.send(on: raw, opcode: opcode, hasReply: true))
@@ -83,7 +83,7 @@ extension XcbConnection {
 
   /// XISelectEvents on the root, of raw key presses of all master devices, or of nothing.
   func selectRawKeys(root: UInt32, opcode: UInt8, isWanted: Bool) -> Serial {
-    var words = Words()
+    var words = RequestWords()
     words.append(byte: 0, 46)
     words.append(word: root)
     // One mask; of device 1, all masters; one word long; raw key press is kind 13.
@@ -113,16 +113,25 @@ extension XcbConnection {
       ).sequence)
   }
 
-  /// GrabKey of one key with one set of modifiers, checked; neither keyboard nor pointer stands still.
-  func grabKeyRunning(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
+  /// GrabKey of one key with one set of modifiers, checked; the pointer goes on, and the keyboard unless it `stops`.
+  func grabKeyChecked(_ key: UInt8, modifiers: UInt16, on window: UInt32, stops: Bool) -> Serial {
     let runs = UInt8(XCB_GRAB_MODE_ASYNC.rawValue)
-    return Serial(number: xcb_grab_key_checked(raw, 0, window, modifiers, key, runs, runs).sequence)
+    let keyboard = stops ? UInt8(XCB_GRAB_MODE_SYNC.rawValue) : runs
+    return Serial(number: xcb_grab_key_checked(raw, 0, window, modifiers, key, runs, keyboard).sequence)
+  }
+
+  /// DeleteProperty, checked.
+  func deletePropertyChecked(window: UInt32, property: UInt32) -> Serial {
+    Serial(number: xcb_delete_property_checked(raw, window, property).sequence)
   }
 
   /// UngrabKey, checked.
   func ungrabKeyChecked(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
     Serial(number: xcb_ungrab_key_checked(raw, key, window, modifiers).sequence)
   }
+
+  /// AllowEvents of AsyncKeyboard: the keyboard goes on, and the key that was stopped is nobody else's.
+  func letKeyboardGo(time: UInt32) { xcb_allow_events(raw, UInt8(XCB_ALLOW_ASYNC_KEYBOARD.rawValue), time) }
 
   /// UngrabKeyboard
   func ungrabKeyboard(time: UInt32) { xcb_ungrab_keyboard(raw, time) }

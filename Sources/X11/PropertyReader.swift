@@ -80,6 +80,7 @@ struct PropertyReader {
 /// Predefined atoms (X protocol, appendix B).
 nonisolated enum AtomNumber {
   static let atom: UInt32 = 4
+  static let cardinal: UInt32 = 6
   static let integer: UInt32 = 19
   static let wmClass: UInt32 = 67
   /// CUT_BUFFER0 to CUT_BUFFER7.

@@ -314,7 +314,7 @@ struct XcbConnection {
   }
 
   /// AllowEvents of ReplayKeyboard: the keyboard goes on.
-  func replayKeyboard() { xcb_allow_events(raw, UInt8(XCB_ALLOW_REPLAY_KEYBOARD.rawValue), 0) }
+  func replayKeyboard(time: UInt32 = 0) { xcb_allow_events(raw, UInt8(XCB_ALLOW_REPLAY_KEYBOARD.rawValue), time) }
 
   /// AllowEvents of ReplayPointer or AsyncPointer: the pointer goes on.
   func allowPointer(replays: Bool) {

@@ -24,6 +24,8 @@ struct Stage: CustomTestStringConvertible {
     var replies: [(String, Reply)]
     /// What TARGETS is answered with; `nil` lists the replies.
     var listing: Reply?
+    /// Whether it refuses what it was asked for before it lost the selection.
+    var refusesAfterLoss = false
 
     init(_ window: UInt32, _ subject: Subject, _ replies: [(String, Reply)], listing: Reply? = nil) {
       self.window = Window(window)
@@ -90,7 +92,7 @@ struct Stage: CustomTestStringConvertible {
   /// Actions to be run, and how runs ended.
   private(set) var actionRuns: [ActionRun] = []
   private(set) var actionOutcomes: [UInt64: ActionOutcome] = [:]
-  private var open: [ConversionID: (selection: NamedAtom, target: Target, chunks: [[UInt8]]?)] = [:]
+  private var open: [ConversionID: (owner: Window, target: Target, chunks: [[UInt8]]?)] = [:]
 
   static let daemon = Window(1)
 
@@ -120,15 +122,16 @@ struct Stage: CustomTestStringConvertible {
   // MARK: what happens
 
   /// `source` takes CLIPBOARD or another selection, and everything that follows at once does.
-  mutating func copy(_ source: Owner, cause: OwnerChangeCause = .set, on selection: NamedAtom? = nil) {
+  mutating func copy(
+    _ source: Owner, cause: OwnerChangeCause = .set, on selection: NamedAtom? = nil, lock: CopyLock = .none
+  ) {
     let selection = selection ?? atoms.clipboard
     serverTime.milliseconds &+= 1
     (owners[selection], ownerTimes[selection]) = (source.window, serverTime)
     sources[source.window] = source
-    feed(
-      .ownerChanged(
-        OwnerChange(selection: selection, owner: source.window, cause: cause, selectionTime: serverTime)),
-      source.subject)
+    var change = OwnerChange(selection: selection, owner: source.window, cause: cause, selectionTime: serverTime)
+    change.lock = lock
+    feed(.ownerChanged(change), source.subject)
   }
 
   /// CLIPBOARD or another selection loses its owner.
@@ -241,14 +244,24 @@ struct Stage: CustomTestStringConvertible {
       self.effects.append(effect)
       outcomes += carryOut(effect)
     }
-    for outcome in outcomes { feed(outcome, nil) }
+    // The shell knows at once how a claim ended; an owner's answers come later.
+    let isSettled = { (event: SelectionEvent) in if case .claimSettled = event { true } else { false } }
+    for outcome in outcomes.filter(isSettled) + outcomes.filter({ !isSettled($0) }) { feed(late(outcome), nil) }
+  }
+
+  /// What becomes of an answer when its owner has lost the selection meanwhile.
+  private func late(_ event: SelectionEvent) -> SelectionEvent {
+    guard case .conversionAnswered(let id, true) = event, let owner = open[id]?.owner,
+      sources[owner]?.refusesAfterLoss == true, !owners.values.contains(owner)
+    else { return event }
+    return .conversionAnswered(id, stored: false)
   }
 
   private mutating func carryOut(_ effect: Effect) -> [SelectionEvent] {
     switch effect {
     case .convert(let id, let selection, let target, _):
       asked.append(target.name)
-      open[id] = (selection, target, nil)
+      open[id] = (owners[selection] ?? .none, target, nil)
       return answer(id, target)
     case .readAnswer(let id, let limit): return [.answerRead(id, value(of: id, limit: limit))]
     case .endConversion(let id, _):
@@ -275,6 +288,8 @@ struct Stage: CustomTestStringConvertible {
     case .standDown(let selection, _, let source):
       if owners[selection] == source { owners[selection] = Window.none }
       return []
+    case .confirm(let selection):
+      return [.claimSettled(selection: selection, owners[selection] == Self.daemon ? .held : .superseded)]
     case .reassert: return []
     case .retake(let selection, let time):
       (owners[selection], ownerTimes[selection]) = (Self.daemon, time)
@@ -346,7 +361,7 @@ struct Stage: CustomTestStringConvertible {
   }
 
   private func answer(_ id: ConversionID, _ target: Target) -> [SelectionEvent] {
-    switch reply(to: target, from: owners[open[id]!.selection] ?? .none) {
+    switch reply(to: target, from: open[id]!.owner) {
     case .silent: []
     case .refuse: [.conversionAnswered(id, stored: false)]
     case .bytes, .typed, .chunks, .nothingStored, .tooLarge: [.conversionAnswered(id, stored: true)]
@@ -354,8 +369,7 @@ struct Stage: CustomTestStringConvertible {
   }
 
   private mutating func value(of id: ConversionID, limit: Int) -> PropertyValue {
-    guard let (selection, target, chunks) = open[id] else { return .absent }
-    let owner = owners[selection] ?? .none
+    guard let (owner, target, chunks) = open[id] else { return .absent }
     if let chunks {
       guard let next = chunks.first else { return .absent }
       open[id]!.chunks = Array(chunks.dropFirst())

@@ -3,6 +3,7 @@
 #include <X11/XKBlib.h>
 #include <X11/extensions/XInput2.h>
 #include <X11/extensions/XTest.h>
+#include <X11/extensions/sync.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,23 @@ static bool grab_by_extension(const char *code, const char *mask) {
     return refused ? complain("xi-grab: expected the key, found status %d", held.status) : true;
 }
 
+static bool priority_command(const char *resource, const char *value) {
+    long long id, priority;
+    int found = 0, major, minor;
+    if (!word_number(resource, "priority", &id)) return false;
+    if (!XSyncInitialize(display, &major, &minor)) return complain("priority: expected SYNC, found none");
+    if (value) {
+        if (!word_number(value, "priority", &priority)) return false;
+        XSyncSetPriority(display, (XID)id, (int)priority);
+        return XSync(display, False), true;
+    }
+    XSyncGetPriority(display, (XID)id, &found);
+    event_begin("priority");
+    event_number("value", found);
+    event_end();
+    return true;
+}
+
 static bool command(char **words, int count) {
     const char *name = words[0];
     long long number;
@@ -109,6 +127,7 @@ static bool command(char **words, int count) {
         XTestFakeButtonEvent(display, (unsigned)number, False, CurrentTime);
         return XSync(display, False), true;
     }
+    if (!strcmp(name, "priority")) return priority_command(words[1], count > 2 ? words[2] : NULL);
     if (!strcmp(name, "group")) {
         if (!word_number(words[1], "group", &number)) return false;
         XkbLockGroup(display, XkbUseCoreKbd, (unsigned)number);
@@ -153,6 +172,7 @@ static const char help[] =
     "  hold, release                    grab the whole keyboard, as screen lockers and menus do\n"
     "  grab CODE MASK, ungrab CODE MASK a passive grab on the top-level\n"
     "  xi-grab CODE MASK                the same by the X Input Extension\n"
+    "  priority WINDOW [VALUE]          the priority of its client, or another one for it (SYNC)\n"
     "  popup                            an override-redirect window that takes the focus\n";
 
 int main(int argc, char **argv) {

@@ -136,6 +136,7 @@ final class FakeSession: DisplaySession {
   var pressDescriptor: Int32? { nil }
   var pressStatus = PressStatus()
   var actionDescriptor: Int32? { nil }
+  var busyDescriptor: Int32? { nil }
   func canPerform(_ action: Policy.Action, in window: Window?) -> Bool? {
     allowed[window ?? .none].map { $0.contains(action) }
   }

@@ -110,7 +110,20 @@ enum StatusText {
       let app = keys["app"].map { subject($0) } ?? "-"
       return line("  occupied", Console.alarming("another client has \(names) of \(app)"))
     }
-    return [line("keys", words)] + occupied
+    return [line("keys", words)] + lock(actions["lock"]) + occupied
+  }
+
+  private static func lock(_ lock: JSON?) -> [String] {
+    guard let lock, let standing = lock["standing"]?.text, standing != "unneeded" else { return [] }
+    guard standing == "ready" else {
+      return [
+        line("protection", Console.alarming("copies can be read by others: the X server has no priorities or no XKB"))
+      ]
+    }
+    let words =
+      "copy keys of \(field(lock["windows"])) windows; \(field(lock["taken"])) copies taken, "
+      + "\(field(lock["lapsed"])) keys without one, \(field(lock["swallowed"])) swallowed"
+    return [line("protection", words)]
   }
 
   private static func audit(_ audit: JSON) -> [String] {

@@ -15,6 +15,13 @@ extension StatusReport {
       "guarded": .integer(status.guardedWindows),
       "holdsBackKeys": .bool(status.canHoldBack),
       "followsCuts": .bool(status.followsCuts),
+      "lock": .object([
+        "standing": .string(status.lock.standing.rawValue),
+        "windows": .integer(status.lock.windows),
+        "taken": .integer(status.lock.taken),
+        "lapsed": .integer(status.lock.lapsed),
+        "swallowed": .integer(status.lock.swallowed),
+      ]),
       "occupied": .array(
         status.occupied.map { keys in
           .object([

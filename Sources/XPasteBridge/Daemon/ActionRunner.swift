@@ -22,6 +22,8 @@ final class ActionRunner {
   private let questions: Display
   private let resolver: SubjectResolver
   private let onAudit: (AuditRecord) -> Void
+  private let onLockEnds: () -> Void
+  private var lock: PriorityLockRunner?
   private var actions: ActionGuard
   private var cuts: CutWatch?
   private var keyboard: Keyboard?
@@ -36,12 +38,13 @@ final class ActionRunner {
 
   init(
     display: ActionDisplay, questions: Display, resolver: SubjectResolver, policy: PolicySet,
-    onAudit: @escaping (AuditRecord) -> Void
+    onAudit: @escaping (AuditRecord) -> Void, onLockEnds: @escaping () -> Void
   ) {
     self.display = display
     self.questions = questions
     self.resolver = resolver
     self.onAudit = onAudit
+    self.onLockEnds = onLockEnds
     actions = ActionGuard(policy: policy)
     let names = display.atoms.intern(Action.byCommand.map { "_XPASTEBRIDGE_ACTION_\($0.rawValue.uppercased())" })
     atoms = Dictionary(uniqueKeysWithValues: zip(Action.byCommand, names.map(\.atom)))
@@ -60,7 +63,10 @@ final class ActionRunner {
   /// Whether events wait that the last ``drain()`` left.
   var hasWaitingEvents: Bool { isBehind && !display.isLost }
 
-  func close() { display.close() }
+  func close() {
+    lock?.close()
+    display.close()
+  }
 
   // MARK: events
 
@@ -94,8 +100,7 @@ final class ActionRunner {
   private func take(_ event: ActionEvent) {
     switch event {
     case .keyHeldBack(let grab, let window, let time):
-      display.releaseKeyboard(time)
-      noteHeldBack(grab, on: window)
+      keyCame(grab, on: window, at: time)
     case .keyPressed(let key): notePress(key)
     case .classChanged(let window):
       guard actions.knownWindows.contains(window) else { return }
@@ -147,17 +152,30 @@ final class ActionRunner {
   /// Follows what the policy makes necessary.
   private func follow(_ policy: PolicySet) {
     followRoot(policy)
-    if followsWindows != policy.hasStaticDenials {
-      followsWindows = policy.hasStaticDenials
+    let matters = policy.hasStaticDenials || policy.hasProtection
+    if followsWindows != matters {
+      followsWindows = matters
       display.follow(actions.knownWindows, isWanted: followsWindows)
     }
+    followLock(policy)
     followsCuts = policy.distinguishesCuts && display.canFollowKeys && display.hasKeyboard
     display.followKeys(followsCuts)
   }
 
+  /// Keys are stopped only while some app is protected, and where that is any use.
+  private func followLock(_ policy: PolicySet) {
+    if policy.hasProtection, lock == nil, display.hasKeyboard {
+      lock = PriorityLockRunner(display: display, questions: questions, finishCopy: onLockEnds)
+    } else if !policy.hasProtection {
+      lock?.close()
+      lock = nil
+    }
+    carryOut(actions.setCanLock(lock != nil))
+  }
+
   private func followRoot(_ policy: PolicySet) {
     // Without a window manager's list the windows themselves have to be heard of.
-    let children = policy.hasStaticDenials || display.managedWindows() == nil
+    let children = policy.hasStaticDenials || policy.hasProtection || display.managedWindows() == nil
     guard children != followsChildren else { return }
     followsChildren = children
     display.followRoot(children: children)
@@ -223,6 +241,7 @@ final class ActionRunner {
     for effect in effects {
       switch effect {
       case .publish(let window, let allowed): published.append((window, values(allowed)))
+      case .stop(let window, let grabs): actions.occupied(display.stop(grabs, on: window), on: window)
       case .grab(let window, let grabs): actions.occupied(display.grab(grabs, on: window), on: window)
       case .ungrab(let window, let grabs): display.ungrab(grabs, on: window)
       }
@@ -257,6 +276,33 @@ final class ActionRunner {
   private func renewCuts() {
     cuts =
       followsCuts ? keyboard.map { CutWatch(policy: actions.policy, keyboard: $0, group: group, after: cuts) } : nil
+  }
+
+  /// A key of ours came: one that may copy for a protected app begins the lock, all others are held back.
+  private func keyCame(_ grab: KeyGrab, on window: Window, at time: ServerTime) {
+    if let lock, actions.stoppedAction(grab, on: window) != nil {
+      let subject = resolver.resolve(window)
+      if actions.isProtected(subject) {
+        if !lock.keyPressed(by: subject, on: window, at: time) { noteSwallowed(grab, on: window, of: subject) }
+        return
+      }
+    }
+    // Where the keyboard stands still for a reason that is gone by now, it goes on; else this does nothing.
+    display.replayKey(time)
+    display.releaseKeyboard(time)
+    noteHeldBack(grab, on: window)
+  }
+
+  /// A copy that others would have read wasn't begun.
+  private func noteSwallowed(_ grab: KeyGrab, on window: Window, of subject: Subject) {
+    let action = actions.stoppedAction(grab, on: window) ?? .copy
+    let request = Request(action: action, source: subject, selection: "clipboard")
+    let reason: Reason =
+      if case .decided(let decision) = actions.policy.evaluate(request) { decision.reason } else { .builtInDefault }
+    onAudit(
+      AuditRecord(
+        kind: action == .cut ? .cut : .copy, selection: "clipboard", source: subject, verdict: .deny, reason: reason,
+        outcome: .refusedByKey, limit: .lockTimeout, notifies: true, isAlwaysWritten: true))
   }
 
   private func noteHeldBack(_ grab: KeyGrab, on window: Window) {
@@ -299,6 +345,32 @@ final class ActionRunner {
     return watch.wasCut(with: KeyChoice.keys(of: subject, in: actions.policy), at: now)
   }
 
+  // MARK: the priority lock
+
+  /// How the lock stands to the copy of `owner`, who has just taken CLIPBOARD.
+  func lock(ofCopyBy owner: Subject) -> CopyLock {
+    guard let lock, !display.isLost else { return .none }
+    return lock.ownerChanged(to: owner)
+  }
+
+  /// After each round.
+  func settleLock(isCopyTaken: Bool) {
+    if !display.isLost { lock?.settle(isCopyTaken: isCopyTaken) }
+  }
+
+  /// What has to be kept full while others wait.
+  var busyDescriptor: Int32? { display.isLost ? nil : lock?.busyDescriptor }
+  /// When ``deadlineReached()`` has to be called.
+  var deadline: MonotonicTime? { display.isLost ? nil : lock?.deadline }
+  func deadlineReached() { if !display.isLost { lock?.deadlineReached() } }
+
+  private var lockStatus: LockStatus {
+    guard actions.policy.hasProtection else { return LockStatus() }
+    var status = lock?.status ?? LockStatus(standing: .impossible)
+    status.windows = actions.lockedWindowCount
+    return status
+  }
+
   // MARK: what others ask
 
   /// What `status` shows.
@@ -306,33 +378,6 @@ final class ActionRunner {
     ActionStatus(
       windows: actions.topLevels.count, guardedWindows: actions.guardedWindowCount, occupied: actions.occupiedKeys,
       followsCuts: followsCuts, isLost: display.isLost,
-      canHoldBack: display.hasKeyboard)
+      canHoldBack: display.hasKeyboard, lock: lockStatus)
   }
-}
-
-extension EffectRunner {
-  /// Whether the app of `window` may do `action`, as far as that doesn't depend on the content or the other app; `nil`
-  /// when there is no such window. Without one the active window is meant.
-  func canPerform(_ action: Action, in window: Window?) -> Bool? {
-    guard !isLost else { return nil }
-    let asked = window ?? display.answer(IdentityQuestion(display.root)).activeWindow
-    guard asked != .none, display.answer(IdentityQuestion(asked)).windowExists else { return nil }
-    return !bridge.policy.alwaysDenies(action, by: resolver.resolve(asked))
-  }
-}
-
-/// How the keys stand.
-struct ActionStatus: Hashable {
-  /// Top-level windows on which the allowed actions are written.
-  var windows = 0
-  /// Windows with keys held back.
-  var guardedWindows = 0
-  /// Keys that somebody else has.
-  var occupied: [OccupiedKeys] = []
-  /// Whether keys are followed to tell cuts from copies.
-  var followsCuts = false
-  /// Whether the connection for it is gone.
-  var isLost = false
-  /// Whether the server can tell keys apart.
-  var canHoldBack = true
 }

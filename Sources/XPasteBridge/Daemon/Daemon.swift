@@ -39,6 +39,7 @@ final class Daemon {
   private var quietTimer: EventTimer?
   private var sources: [EventSource] = []
   private var actionSource: EventSource?
+  private var busySource: EventSource?
   private let started = Posix.monotonicNow()
 
   /// Joins what has been opened; nothing is served before the loop runs.
@@ -151,6 +152,7 @@ final class Daemon {
       actionSource = nil
       audit.say("the X server has ended the connection for keys and windows; keys aren't held back", .notice, .warning)
     }
+    keepBusy()
     timer?.set(session.nextDeadline)
     auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
@@ -165,6 +167,17 @@ final class Daemon {
   private func quietEnded() {
     isQuietAwaited = false
     if !hasWorked { Hardening.returnCode() }
+  }
+
+  /// Wakes up as soon as there is room in what has to be kept full; `drain` then fills it.
+  private func keepBusy() {
+    guard let descriptor = session.busyDescriptor else { return busySource = nil }
+    guard busySource == nil else { return }
+    do throws(SystemFailure) {
+      busySource = try loop.addOutput(descriptor)
+    } catch {
+      audit.say("others can't be kept waiting: \(error)", .notice, .warning)
+    }
   }
 
   /// Reads the policy files anew, puts a good set in force, and says how it went.

@@ -38,6 +38,7 @@ extension EffectRunner: DisplaySession {
   var pressStatus: PressStatus { pointer.status }
   var status: [BridgeStatus] { bridge.status }
   var actionDescriptor: Int32? { actions?.connectionDescriptor }
+  var busyDescriptor: Int32? { actions?.busyDescriptor }
   var actionStatus: ActionStatus? { actions?.status }
   func clients() -> [ClientDescription] { resolver.clients() }
   func close() { shutDown() }

@@ -23,6 +23,8 @@ protocol DisplaySession: AnyObject {
   var pressDescriptor: Int32? { get }
   /// How held presses stand.
   var pressStatus: PressStatus { get }
+  /// The descriptor that the loop has to keep full for a while, through ``drain()``; `nil` otherwise.
+  var busyDescriptor: Int32? { get }
   /// How keys and windows stand; `nil` without a connection for them.
   var actionStatus: ActionStatus? { get }
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.

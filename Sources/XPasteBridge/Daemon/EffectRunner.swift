@@ -142,7 +142,8 @@ final class EffectRunner {
     guard let second = ActionDisplay(beside: display) else { return }
     second.onUnexpectedError = display.onUnexpectedError
     actions = ActionRunner(
-      display: second, questions: display, resolver: resolver, policy: bridge.policy, onAudit: onAudit)
+      display: second, questions: display, resolver: resolver, policy: bridge.policy, onAudit: onAudit,
+      onLockEnds: { [unowned self] in feed(.lockEnds, from: nil) })
     actions?.start()
   }
 
@@ -230,7 +231,8 @@ final class EffectRunner {
   var nextDeadline: MonotonicTime? {
     guard !isLost else { return nil }
     let isBehind = display.hasWaitingEvents || actions?.hasWaitingEvents ?? false
-    return isBehind ? MonotonicTime(nanoseconds: 0) : bridge.nextDeadline
+    guard !isBehind else { return MonotonicTime(nanoseconds: 0) }
+    return [bridge.nextDeadline, actions?.deadline].compactMap { $0 }.min()
   }
 
   /// Takes in everything that X has for us and flushes; call it before every wait.
@@ -239,6 +241,7 @@ final class EffectRunner {
     takeSelectionEvents()
     takePresses()
     actions?.drain()
+    actions?.settleLock(isCopyTaken: bridge.isCopyTaken)
     display.flush()
     rinse()
   }
@@ -285,6 +288,7 @@ final class EffectRunner {
   func deadlineReached() {
     guard !isLost else { return }
     if let deadline = bridge.nextDeadline, deadline <= .now { feed(.deadlineReached, from: nil) }
+    actions?.deadlineReached()
     drain()
   }
 
@@ -329,7 +333,9 @@ final class EffectRunner {
         guard !isLost else { return }
       }
       let owner = change.owner == .none ? nil : resolver.resolve(change.owner)
-      if let owner, change.selection == atoms.clipboard { change.isKnownCut = actions?.isCut(by: owner) ?? false }
+      if let owner, change.selection == atoms.clipboard, let actions {
+        (change.isKnownCut, change.lock) = (actions.isCut(by: owner), actions.lock(ofCopyBy: owner))
+      }
       feed(.ownerChanged(change), from: owner)
     case .selection(.conversionRequested(let request)):
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
@@ -383,6 +389,7 @@ final class EffectRunner {
       isRinseDue = true
       return .claimSettled(
         selection: selection, display.claim(selection.atom, time: time, expecting: expected))
+    case .confirm(let selection): return .claimSettled(selection: selection, display.confirm(selection.atom))
     case .reassert(let selection, let time):
       isRinseDue = true
       display.reassert(selection.atom, time: time)

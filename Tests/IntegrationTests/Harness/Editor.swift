@@ -94,6 +94,17 @@ final class Editor {
       "/usr/bin/xdotool", ["windowactivate", "--sync", window, "key", "--delay", "20"] + keys, within: 30)
   }
 
+  /// Puts another text into a toolkit's editor.
+  func load(_ text: String) throws {
+    let path = desktop.path("editor.txt")
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    try talker?.tell("load \(path)", within: 20)
+    try FileManager.default.removeItem(atPath: path)
+  }
+
+  /// Tells a toolkit's editor to do something.
+  func tell(_ command: String) throws { try talker?.tell(command, within: 20) }
+
   /// Selects all and copies; what then is on the clipboard. Waits until that is `wanted`: a program that has just
   /// started takes no keys yet, and some put a line's end behind the text.
   func copiedText(wanted: String, by reader: Requestor, within seconds: Double = 20) throws -> String? {

@@ -32,6 +32,12 @@ final class Keys: Talker {
     return keys
   }
 
+  /// The priority of the client of a window.
+  func priority(of window: Int) throws -> Int {
+    try tell("priority \(window)")
+    return try wait("priority").number("value") ?? 0
+  }
+
   /// Whether a key pressed with these modifiers reaches the window.
   func reaches(_ key: Key, _ modifiers: String...) throws -> Bool {
     let isThis = { (event: Event) in event.number("code") == key.rawValue }

@@ -120,6 +120,17 @@ final class EventLoop {
     return source
   }
 
+  /// Ends the loop's wait whenever `descriptor` takes something more.
+  func addOutput(_ descriptor: Int32) throws(SystemFailure) -> EventSource {
+    let callback = Callback {}
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(
+      sd_event_add_io(
+        pointer, &made, descriptor, EPOLLOUT.rawValue, { _, _, _, userdata in Callback.fire(userdata) },
+        callback.pointer), "sd_event_add_io")
+    return EventSource(made!, callback)
+  }
+
   /// Makes a timer that calls `fire`.
   func makeTimer(_ fire: @escaping () -> Void) throws(SystemFailure) -> EventTimer {
     weak var timer: EventTimer?

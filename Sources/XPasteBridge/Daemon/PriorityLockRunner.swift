@@ -1,0 +1,90 @@
+import Actions
+import Policy
+import Selection
+import X11
+
+/// Told of every moment in which a device of the person stands still for us, so that somebody outside of this process
+/// can let it go on when we can't.
+protocol StandstillWatch: AnyObject {
+  /// The keyboard or the pointer stands still from now on, until `standstillEnds` or our end.
+  func standstillBegins()
+  /// It goes on.
+  func standstillEnds()
+}
+
+/// Carries out the priority lock on one display.
+final class PriorityLockRunner {
+  /// How often the socket is filled up. The kernel tells of room only when three quarters are empty, and on a busy machine
+  /// we may not have the processor when it does. Our choice: a few pieces' time.
+  private static let fillingMilliseconds = 2
+
+  private let display: ActionDisplay
+  private let precedence: Precedence
+  private let finishCopy: () -> Void
+  private var lock = PriorityLock()
+  private var pressedAt = ServerTime.current
+  /// Who watches over the keyboard; `nil` where nobody does.
+  weak var standstill: (any StandstillWatch)?
+
+  /// `nil` where the server can't put anybody in order.
+  init?(display: ActionDisplay, questions: Display, finishCopy: @escaping () -> Void) {
+    guard let precedence = Precedence(display, name: questions.name, others: [questions.ownerWindow]) else {
+      return nil
+    }
+    self.display = display
+    self.precedence = precedence
+    self.finishCopy = finishCopy
+  }
+
+  /// A key that begins a copy of `source` stands still; `false` when it was swallowed.
+  func keyPressed(by source: Subject, on window: Window, at time: ServerTime) -> Bool {
+    let swallowed = lock.swallowedCount
+    standstill?.standstillBegins()
+    pressedAt = time
+    carryOut(lock.keyPressed(by: source, on: window, time: time, at: .now))
+    standstill?.standstillEnds()
+    return lock.swallowedCount == swallowed
+  }
+
+  /// CLIPBOARD has a new owner.
+  func ownerChanged(to owner: Subject) -> CopyLock { lock.ownerChanged(to: owner, at: .now) }
+
+  /// After each round: keeps the server busy while others have to wait, and lets them go when the copy is ours.
+  func settle(isCopyTaken: Bool) {
+    guard lock.isHeld else { return }
+    if isCopyTaken { carryOut(lock.copyTaken()) } else { precedence.keepBusy() }
+  }
+
+  /// The descriptor that has to be kept full; `nil` while nobody waits.
+  var busyDescriptor: Int32? { lock.isHeld ? precedence.loadDescriptor : nil }
+  /// When ``deadlineReached()`` has to be called.
+  var deadline: MonotonicTime? {
+    lock.deadline.map { min($0, .now.advanced(byMilliseconds: Self.fillingMilliseconds)) }
+  }
+  /// Lets the others go when their time is over.
+  func deadlineReached() { carryOut(lock.deadlineReached(at: .now)) }
+
+  /// Ends whatever is going on.
+  func close() { carryOut(lock.abandon()) }
+
+  /// What became of the locks so far.
+  var status: LockStatus {
+    LockStatus(
+      standing: .ready, taken: lock.takenCount, lapsed: lock.lapsedCount, swallowed: lock.swallowedCount)
+  }
+
+  private func carryOut(_ effects: [PriorityLockEffect]) {
+    for effect in effects {
+      switch effect {
+      case .enclose(let source):
+        let deadline = MonotonicTime.now.advanced(byMilliseconds: PriorityLock.lockingMilliseconds)
+        carryOut(lock.enclosed(precedence.enclose(source, until: deadline), at: .now))
+      case .encloseAgain: precedence.encloseAgain()
+      case .replay: display.replayKey(pressedAt)
+      case .swallow: display.swallowKey(pressedAt)
+      case .finishCopy: finishCopy()
+      case .release: precedence.release()
+      }
+    }
+  }
+}
