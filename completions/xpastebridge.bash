@@ -50,6 +50,7 @@ _xpastebridge() {
     "policy explain:--size") return ;;
     "policy explain:--selection") return ;;
     "policy explain:--policy" | "policy explain:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
+    "policy simulate:--policy" | "policy simulate:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "action list:--display" | "action list:-d") return ;;
     "action list:--timeout" | "action list:-t") return ;;
     "action run:--display" | "action run:-d") return ;;
@@ -86,6 +87,10 @@ _xpastebridge() {
       ;;
     "policy explain")
       COMPREPLY=($(compgen -W "--from --to --action --target --size --sensitive --selection --policy --json --help" -- "$current"))
+      ;;
+    "policy simulate")
+      COMPREPLY=($(compgen -W "--policy --json --help" -- "$current"))
+      [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
       ;;
     "action list")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))

@@ -118,6 +118,13 @@ _xpastebridge() {
         '--json[print JSON]' \
         '--help[explain this command]'
       ;;
+    'policy simulate')
+      _arguments \
+        '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
+        '--json[print JSON]' \
+        '*:FILE:_files' \
+        '--help[explain this command]'
+      ;;
     'action list')
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \

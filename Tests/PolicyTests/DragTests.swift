@@ -146,7 +146,7 @@ import Testing
       Self.rule(.deny) { ($0.to, $0.actions) = (Self.classes("Browser"), [.drag]) },
     ])
     let text = policy.explain(Request(action: .drag, source: Self.ledger, destination: Self.browser)).description
-    #expect(text.hasPrefix("drag from class=Ledger"))
+    #expect(text.hasPrefix("drag: deny, by rule `deny`"))
     #expect(text.contains("doesn't match: actions: is drag, which a rule has to name"))
     #expect(text.contains("matches") && text.contains("decision: deny"))
   }

@@ -74,7 +74,9 @@ struct Simulation {
     guard let action = Action(rawValue: record.kind.rawValue), !record.selection.hasPrefix("CUT_BUFFER") else {
       return omit(.undecided, count)
     }
-    guard let source = record.source, !action.hasDestination || record.destination != nil else { return omit(.source, count) }
+    guard let source = record.source, !action.hasDestination || record.destination != nil else {
+      return omit(.source, count)
+    }
     guard !Self.isShortened(record) else { return omit(.shortened, count) }
     let request = Request(
       action: action, source: source, destination: action.hasDestination ? record.destination : nil,
