@@ -102,10 +102,11 @@ extension IntegrationTests {
 
     @Test("while one hangs others are pasted, copied and acted for, and it is ended")
     func hanging() throws {
-      let hang = "accepts: text\ncommand: [/bin/sleep, 1000]\nmakes: same\ntime-limit: 4s"
+      let hang = "accepts: text\ncommand: [/bin/sleep, 1000]\nmakes: same\ntime-limit: 12s"
+      let stuck = "accepts: text\ncommand: [/bin/sleep, 1001]\nmakes: same\ntime-limit: 2s"
       let upper = "accepts: text\ncommand: [/usr/bin/tr, a-z, A-Z]\nmakes: [UTF8_STRING]"
       let none = "accepts: text\ncommand: [/bin/false]\nmakes: same"
-      try run(actions: ["hang": hang, "upper": upper, "none": none]) { scene in
+      try run(actions: ["hang": hang, "stuck": stuck, "upper": upper, "none": none]) { scene in
         _ = try scene.copied("target UTF8_STRING text:content")
         let words = ["action", "run", "hang", "--json", "--display", scene.desktop.display]
         let waiting = try (0..<4).map { _ in try scene.desktop.start(try Bridge.binary(), words) }
@@ -121,7 +122,7 @@ extension IntegrationTests {
         #expect(try act("upper", scene).text("outcome") == "made")
         #expect(try scene.paster.text() == "NEXT")
         _ = try scene.copied("target UTF8_STRING text:content")
-        #expect(try act("hang", scene).text("failure") == "time-limit")
+        #expect(try act("stuck", scene).text("failure") == "time-limit")
         #expect(try scene.paster.text() == "content")
       }
     }
