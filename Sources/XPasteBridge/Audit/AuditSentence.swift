@@ -20,11 +20,12 @@ enum AuditSentence {
     if record.count > 1 { text += ", \(record.count) times" }
     if record.outcome == .emptied, record.selection == "clipboard" {
       // By now the program has deleted what it cut, and from a menu nobody can tell a cut from a copy.
-      text += record.kind == .cut ? "; undo brings the text back" : "; if it was a cut, undo brings the text back"
+      text += record.kind == .cut ? "; " : "; if it was a cut, "
+      text += "undo brings the text back where the program has undo"
     }
     if record.kind == .drag, record.outcome == .refused {
       // Measured: GTK says that it has taken what it was refused, and Qt then deletes what was to be moved.
-      text += "; if it was a move, undo brings it back"
+      text += "; if it was a move, undo brings it back where the program has undo"
     }
     if let message = record.message { text += "; \(Label.plain(message))" }
     if let advice = advice(record) { text += "; \(advice)" }
