@@ -55,7 +55,13 @@ extension IntegrationTests {
         let files = try listing(from, on: scene.desktop)
         try from.pressCopy("cut")
         try scene.bridge.sync()
-        let list = try #require(try scene.paster.text("x-special/gnome-copied-files"))
+        var cut: String?
+        // The key has been pressed; a busy program works it off a little later.
+        _ = try waitUntil(within: 20) {
+          cut = try scene.paster.text("x-special/gnome-copied-files")
+          return cut != nil
+        }
+        let list = try #require(cut)
         #expect(list.hasPrefix("cut\nfile:///"))
         #expect(list.split(separator: "\n").count == 4)
         #expect(try scene.paster.text("text/uri-list")?.components(separatedBy: "file:///").count == 4)
