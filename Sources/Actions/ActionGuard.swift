@@ -9,8 +9,10 @@ public enum ActionEffect: Hashable, Sendable {
   case grab(Window, [KeyGrab])
   /// Stop these keys there: each is the beginning of a copy that nobody else may see.
   case stop(Window, [KeyGrab])
-  /// Let these keys go again.
+  /// Let these keys, which were held back, go again.
   case ungrab(Window, [KeyGrab])
+  /// Stop these keys no longer.
+  case unstop(Window, [KeyGrab])
 }
 
 /// A key that was held back.
@@ -95,8 +97,10 @@ public struct ActionGuard: Sendable {
   /// A window is no longer managed and may still be there.
   public mutating func retire(_ window: Window) -> [ActionEffect] {
     guard let known = windows.removeValue(forKey: window) else { return [] }
-    let held = known.held.union(known.stopped).subtracting(known.occupied)
-    return held.isEmpty ? [] : [.ungrab(window, held.sorted())]
+    return Self.release(
+      held: known.held.subtracting(known.occupied),
+      stopped: known.stopped.subtracting(known.held).subtracting(known.occupied),
+      on: window)
   }
 
   /// What is written on a top-level; `nil` for other windows.
@@ -159,20 +163,26 @@ public struct ActionGuard: Sendable {
     let denied = Set(Action.byCommand).subtracting(known.allowed)
     let copies = isProtected(known.subject) ? known.allowed.intersection([.copy, .cut]) : []
     let heldBefore = known.held.subtracting(known.occupied)
-    let stoppedBefore = known.stopped.subtracting(known.occupied)
+    let stoppedBefore = known.stopped.subtracting(known.held).subtracting(known.occupied)
     (known.plan, known.stopPlan) = (plan(denied, for: known), plan(copies, for: known))
     // Keys that somebody else holds are tried again: they may be free now.
     known.occupied = []
     windows[window] = known
     let (held, stopped) = (known.held, known.stopped.subtracting(known.held))
-    let released = heldBefore.union(stoppedBefore).subtracting(held).subtracting(stopped)
-    var effects: [ActionEffect] = []
-    if !released.isEmpty { effects.append(.ungrab(window, released.sorted())) }
-    // A grab of ours takes the place of another of ours.
+    // First, since a key is held back by one client and stopped by another.
+    var effects = Self.release(
+      held: heldBefore.subtracting(held), stopped: stoppedBefore.subtracting(stopped), on: window)
     let (holds, stops) = (held.subtracting(heldBefore), stopped.subtracting(stoppedBefore))
     if !holds.isEmpty { effects.append(.grab(window, holds.sorted())) }
     if !stops.isEmpty { effects.append(.stop(window, stops.sorted())) }
     return effects
+  }
+
+  private static func release(held: Set<KeyGrab>, stopped: Set<KeyGrab>, on window: Window) -> [ActionEffect] {
+    let effects: [ActionEffect?] = [
+      held.isEmpty ? nil : .ungrab(window, held.sorted()), stopped.isEmpty ? nil : .unstop(window, stopped.sorted()),
+    ]
+    return effects.compactMap(\.self)
   }
 
   private func plan(_ actions: Set<Action>, for known: Known) -> GrabPlan? {

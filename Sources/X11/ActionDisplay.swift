@@ -3,7 +3,7 @@ import Selection
 
 /// What is heard on the connection for keys and windows.
 public nonisolated enum ActionEvent: Hashable, Sendable {
-  /// A key that is held back on `window` was pressed; one that is stopped there stands still with the whole keyboard.
+  /// A key that is held back on `window` was pressed.
   case keyHeldBack(KeyGrab, on: Window, time: ServerTime)
   /// Any key was pressed anywhere, repetitions included; only while ``ActionDisplay/followKeys(_:)`` asks for it.
   case keyPressed(UInt8)
@@ -175,40 +175,18 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
 
   /// Holds keys back on a window: pressed while the window or one inside it has the keyboard, they come to us and to
   /// nobody else. Nothing stands still for it. Returns those that another client has.
-  public func grab(_ grabs: [KeyGrab], on window: Window) -> [KeyGrab] { grab(grabs, on: window, stops: false) }
-
-  /// Stops keys on a window: pressed there, they come to us, and the keyboard stands still until ``replayKey(_:)``, or
-  /// until we are gone. Returns those that another client has.
-  public func stop(_ grabs: [KeyGrab], on window: Window) -> [KeyGrab] { grab(grabs, on: window, stops: true) }
-
-  private func grab(_ grabs: [KeyGrab], on window: Window, stops: Bool) -> [KeyGrab] {
-    let outcomes = xcb.outcomes(
-      of: grabs.map { xcb.grabKeyChecked($0.key, modifiers: UInt16($0.modifiers), on: window.id, stops: stops) })
-    return zip(grabs, outcomes).compactMap { grab, error in error?.code == XError.badAccess ? grab : nil }
+  public func grab(_ grabs: [KeyGrab], on window: Window) -> [KeyGrab] {
+    xcb.grabKeys(grabs, on: window, stops: false)
   }
 
   /// Lets keys go again.
-  public func ungrab(_ grabs: [KeyGrab], on window: Window) {
-    _ = xcb.outcomes(of: grabs.map { xcb.ungrabKeyChecked($0.key, modifiers: UInt16($0.modifiers), on: window.id) })
-  }
+  public func ungrab(_ grabs: [KeyGrab], on window: Window) { xcb.ungrabKeys(grabs, on: window) }
 
   /// Ends the grab that a held-back key began, so that the keys behind it, pressed before it is let go, go where they
   /// are meant to.
   public func releaseKeyboard(_ time: ServerTime) {
     xcb.ungrabKeyboard(time: time.milliseconds)
     xcb.flush()
-  }
-
-  /// Lets the keyboard go on after a key was stopped, and hands that to whom it was meant for.
-  public func replayKey(_ time: ServerTime) {
-    xcb.replayKeyboard(time: time.milliseconds)
-    xcb.flush()
-  }
-
-  /// Lets the keyboard go on after a key was stopped, without the key.
-  public func swallowKey(_ time: ServerTime) {
-    xcb.letKeyboardGo(time: time.milliseconds)
-    releaseKeyboard(time)
   }
 
   // MARK: Events

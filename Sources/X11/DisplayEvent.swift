@@ -1,3 +1,4 @@
+import Actions
 import Selection
 
 /// What the server tells us, decoded and without anything forged.
@@ -18,7 +19,7 @@ nonisolated enum DisplayEvent: Hashable, Sendable {
   /// A pointer button that we hold is pressed, below `child` of the root; the pointer stands still.
   case buttonPressed(child: Window)
   /// A key that we hold is pressed; the keyboard stands still.
-  case keyPressed
+  case keyPressed(KeyGrab, on: Window, time: ServerTime)
   /// The pointer has come into a window.
   case pointerEntered(Window)
   /// A request failed.

@@ -1,3 +1,4 @@
+import Actions
 @preconcurrency import CX11
 import Selection
 // Named one by one, they win over the C types of the same names.
@@ -40,7 +41,11 @@ nonisolated enum EventDecoder {
         isDeleted: UInt32(event.state) == XCB_PROPERTY_DELETE.rawValue, time: ServerTime(event.time))
     case XCB_BUTTON_PRESS:
       return .buttonPressed(child: Window(raw.load(as: xcb_button_press_event_t.self).child))
-    case XCB_KEY_PRESS: return .keyPressed
+    case XCB_KEY_PRESS:
+      let event = raw.load(as: xcb_key_press_event_t.self)
+      // The upper half of the state is buttons and groups.
+      let grab = KeyGrab(key: event.detail, modifiers: UInt8(truncatingIfNeeded: event.state))
+      return .keyPressed(grab, on: Window(event.event), time: ServerTime(event.time))
     case XCB_ENTER_NOTIFY:
       return .pointerEntered(Window(raw.load(as: xcb_enter_notify_event_t.self).event))
     case XCB_DESTROY_NOTIFY:

@@ -2,6 +2,8 @@ import Actions
 @preconcurrency import CX11
 import Glibc
 import Selection
+// Named one by one, it wins over the C type of the same name.
+import struct Selection.Window
 
 // XKB through libX11, which has it built in, and the two requests of the X Input Extension that are needed, written out:
 // no further library is loaded for them.
@@ -128,6 +130,18 @@ extension XcbConnection {
   /// UngrabKey, checked.
   func ungrabKeyChecked(_ key: UInt8, modifiers: UInt16, on window: UInt32) -> Serial {
     Serial(number: xcb_ungrab_key_checked(raw, key, window, modifiers).sequence)
+  }
+
+  /// Grabs keys on a window, in one round trip; returns those that another client has.
+  func grabKeys(_ grabs: [KeyGrab], on window: Window, stops: Bool) -> [KeyGrab] {
+    let outcomes = outcomes(
+      of: grabs.map { grabKeyChecked($0.key, modifiers: UInt16($0.modifiers), on: window.id, stops: stops) })
+    return zip(grabs, outcomes).compactMap { grab, error in error?.code == XError.badAccess ? grab : nil }
+  }
+
+  /// Ungrabs keys on a window, in one round trip. Windows that are gone need nothing.
+  func ungrabKeys(_ grabs: [KeyGrab], on window: Window) {
+    _ = outcomes(of: grabs.map { ungrabKeyChecked($0.key, modifiers: UInt16($0.modifiers), on: window.id) })
   }
 
   /// AllowEvents of AsyncKeyboard: the keyboard goes on, and the key that was stopped is nobody else's.

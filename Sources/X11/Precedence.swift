@@ -26,6 +26,8 @@ import Selection
   private let opcode: UInt8
   private let record: NamedAtom
   private let exempt: Set<UInt32>
+  /// The connection for presses, which is begun anew now and then.
+  private var presses: UInt32?
   /// How long one filling up may take: some ten times what it does take.
   private static let fillMilliseconds = 5
   /// The clients of the program that goes first.
@@ -60,8 +62,10 @@ import Selection
   public var loadDescriptor: Int32 { load.fileDescriptor }
 
   /// Puts the client of `window`, and every other connection of its program, ahead of all, and keeps the server busy
-  /// between them and the rest; `false` when that doesn't work by `deadline`.
-  public func enclose(_ window: Window, until deadline: MonotonicTime) -> Bool {
+  /// between them and the rest; `false` when that doesn't work by `deadline`. `presses` stays ahead of all, for on it the
+  /// keyboard is let go.
+  public func enclose(_ window: Window, sparing presses: PressDisplay?, until deadline: MonotonicTime) -> Bool {
+    self.presses = presses.map { $0.xcb.resourceIDs.base & ~display.resourceMask }
     // Ourselves first: nothing of what follows may wait.
     settle([display.xcb.setPriority(.max, of: 0, opcode: opcode)])
     let (clients, processes) = (display.xcb.resQueryClients(), display.xcb.resQueryLocalPID(of: 0))
@@ -107,7 +111,7 @@ import Selection
   private func everybody(in list: Serial) -> [(client: UInt32, priority: Int32)] {
     let xcb = display.xcb
     let asked = resources.map { client, resource in (client, xcb.getPriority(of: resource, opcode: opcode)) }
-    let clients = ClientList.bases(xcb.reply(to: list)).filter { !exempt.contains($0) }
+    let clients = ClientList.bases(xcb.reply(to: list)).filter { !exempt.contains($0) && $0 != presses }
     var found = asked.compactMap { client, serial in xcb.takePriority(serial).map { (client: client, priority: $0) } }
     let gone = Set(asked.map(\.0)).subtracting(found.map(\.client))
     for client in gone { resources[client] = nil }

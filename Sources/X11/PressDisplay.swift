@@ -1,3 +1,4 @@
+import Actions
 import Selection
 
 /// A press of the person's that the server has handed to us alone, while the device that it was made on stands still.
@@ -7,9 +8,13 @@ public nonisolated enum HeldPress: Hashable, Sendable {
   case button(below: Window)
   /// Shift+Insert; the keyboard stands still until ``PressDisplay/releaseKeyboard()``.
   case key
+  /// A key that is stopped on a window; the keyboard stands still until ``PressDisplay/releaseKeyboard()`` or
+  /// ``PressDisplay/swallowKey(_:)``.
+  case stoppedKey(KeyGrab, on: Window, time: ServerTime)
 }
 
-/// A connection to a display that does nothing but hold presses back: the middle button and Shift+Insert.
+/// A connection to a display that does nothing but hold presses back: the middle button, Shift+Insert, and keys that copy in
+/// protected apps.
 ///
 /// A press that is held back stops the pointer or the keyboard for everybody, and the server lets it go again when this
 /// connection ends. It is one of its own so that it can be ended by somebody else, at any moment, without any other loss
@@ -120,6 +125,25 @@ public nonisolated enum HeldPress: Hashable, Sendable {
     xcb.flush()
   }
 
+  // MARK: keys of a window
+
+  /// Stops keys on a window: pressed there, they come to us, and the keyboard stands still until ``releaseKeyboard()`` or
+  /// ``swallowKey(_:)``, or until the connection ends. Returns those that another client has.
+  public func stop(_ grabs: [KeyGrab], on window: Window) -> [KeyGrab] {
+    xcb.grabKeys(grabs, on: window, stops: true)
+  }
+
+  /// Takes ``stop(_:on:)`` back.
+  public func unstop(_ grabs: [KeyGrab], on window: Window) { xcb.ungrabKeys(grabs, on: window) }
+
+  /// Lets the keyboard go on, without the key that was stopped at `time`.
+  public func swallowKey(_ time: ServerTime) {
+    xcb.letKeyboardGo(time: time.milliseconds)
+    // The grab would otherwise last until the key is let go, and take what is typed meanwhile.
+    xcb.ungrabKeyboard(time: time.milliseconds)
+    xcb.flush()
+  }
+
   private func keys(of symbol: UInt32) -> [UInt8] {
     // GetKeyboardMapping's reply: symbols of each key at 1, and the symbols themselves.
     let (serial, first) = xcb.getKeyboardMapping()
@@ -137,7 +161,8 @@ public nonisolated enum HeldPress: Hashable, Sendable {
     while let event = xcb.pollEvent(queuedOnly: false, { raw, _ in EventDecoder.decode(raw, fixesFirstEvent: .max) }) {
       switch event {
       case .buttonPressed(let child): return .button(below: child)
-      case .keyPressed: return .key
+      case .keyPressed(let grab, let window, let time):
+        return roots.contains(window) ? .key : .stoppedKey(grab, on: window, time: time)
       case .failed(let error):
         unexpectedErrorCount += 1
         onUnexpectedError(error)

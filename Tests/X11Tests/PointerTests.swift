@@ -132,7 +132,9 @@ import Testing
   /// Shift+Insert is ours first and then the app's, with Caps Lock, too; Insert alone never waits for us.
   @Test(arguments: ["shift+Insert", "Insert"]) func pasteKey(keys: String) throws {
     let typed = { (display: Display, milliseconds: Int) -> Bool in
-      display.takeEvent(until: .now.advanced(byMilliseconds: milliseconds)) { $0 == .keyPressed } != nil
+      display.takeEvent(until: .now.advanced(byMilliseconds: milliseconds)) {
+        if case .keyPressed = $0 { true } else { false }
+      } != nil
     }
     _ = peer.xcb.selectInput(window.id, eventMask: 1)
     peer.synchronize()

@@ -117,7 +117,10 @@ enum StatusText {
     guard let lock, let standing = lock["standing"]?.text, standing != "unneeded" else { return [] }
     guard standing == "ready" else {
       return [
-        line("protection", Console.alarming("copies can be read by others: the X server has no priorities or no XKB"))
+        line(
+          "protection",
+          Console.alarming(
+            "copies can be read by others: the X server has no priorities or no XKB, or no watchdog is running"))
       ]
     }
     let words =

@@ -23,7 +23,10 @@ final class ActionRunner {
   private let resolver: SubjectResolver
   private let onAudit: (AuditRecord) -> Void
   private let onLockEnds: () -> Void
+  private let presses: PressKeeper
   private var lock: PriorityLockRunner?
+  /// Where keys are stopped for it.
+  private var stopsOn: PressHold?
   private var actions: ActionGuard
   private var cuts: CutWatch?
   private var keyboard: Keyboard?
@@ -37,11 +40,12 @@ final class ActionRunner {
   private let atoms: [Action: Atom]
 
   init(
-    display: ActionDisplay, questions: Display, resolver: SubjectResolver, policy: PolicySet,
+    display: ActionDisplay, questions: Display, presses: PressKeeper, resolver: SubjectResolver, policy: PolicySet,
     onAudit: @escaping (AuditRecord) -> Void, onLockEnds: @escaping () -> Void
   ) {
     self.display = display
     self.questions = questions
+    self.presses = presses
     self.resolver = resolver
     self.onAudit = onAudit
     self.onLockEnds = onLockEnds
@@ -74,6 +78,7 @@ final class ActionRunner {
   /// woken up for.
   func drain() {
     guard !display.isLost else { return }
+    settleStops()
     var (listChanged, keyboardChanged) = (false, false)
     for _ in 0..<Self.drainedEvents {
       switch display.nextEvent() {
@@ -100,7 +105,8 @@ final class ActionRunner {
   private func take(_ event: ActionEvent) {
     switch event {
     case .keyHeldBack(let grab, let window, let time):
-      keyCame(grab, on: window, at: time)
+      display.releaseKeyboard(time)
+      noteHeldBack(grab, on: window)
     case .keyPressed(let key): notePress(key)
     case .classChanged(let window):
       guard actions.knownWindows.contains(window) else { return }
@@ -162,15 +168,26 @@ final class ActionRunner {
     display.followKeys(followsCuts)
   }
 
-  /// Keys are stopped only while some app is protected, and where that is any use.
+  /// Keys are stopped only while some app is protected, where that is any use, and while somebody watches over them.
   private func followLock(_ policy: PolicySet) {
     if policy.hasProtection, lock == nil, display.hasKeyboard {
-      lock = PriorityLockRunner(display: display, questions: questions, finishCopy: onLockEnds)
+      lock = PriorityLockRunner(display: display, questions: questions, presses: presses, finishCopy: onLockEnds)
     } else if !policy.hasProtection {
       lock?.close()
       lock = nil
     }
-    carryOut(actions.setCanLock(lock != nil))
+    presses.set(.copies, isWanted: lock != nil)
+    settleStops()
+  }
+
+  private func settleStops() {
+    let wanted = lock == nil ? nil : presses.watchedHold
+    guard wanted !== stopsOn else { return }
+    // What was stopped on one that is gone has ended with it.
+    carryOut(actions.setCanLock(false))
+    stopsOn = wanted
+    carryOut(actions.setCanLock(wanted != nil))
+    settleKeyboard()
   }
 
   private func followRoot(_ policy: PolicySet) {
@@ -241,9 +258,10 @@ final class ActionRunner {
     for effect in effects {
       switch effect {
       case .publish(let window, let allowed): published.append((window, values(allowed)))
-      case .stop(let window, let grabs): actions.occupied(display.stop(grabs, on: window), on: window)
+      case .stop(let window, let grabs): actions.occupied(stopsOn?.stop(grabs, on: window) ?? [], on: window)
       case .grab(let window, let grabs): actions.occupied(display.grab(grabs, on: window), on: window)
       case .ungrab(let window, let grabs): display.ungrab(grabs, on: window)
+      case .unstop(let window, let grabs): stopsOn?.unstop(grabs, on: window)
       }
     }
     if !published.isEmpty { display.publish(published) }
@@ -278,19 +296,19 @@ final class ActionRunner {
       followsCuts ? keyboard.map { CutWatch(policy: actions.policy, keyboard: $0, group: group, after: cuts) } : nil
   }
 
-  /// A key of ours came: one that may copy for a protected app begins the lock, all others are held back.
-  private func keyCame(_ grab: KeyGrab, on window: Window, at time: ServerTime) {
-    if let lock, actions.stoppedAction(grab, on: window) != nil {
+  /// A key was stopped and the keyboard stands still: one that may copy for a protected app begins the lock.
+  func keyStopped(_ grab: KeyGrab, on window: Window, at time: ServerTime) {
+    if let lock, !display.isLost, actions.stoppedAction(grab, on: window) != nil {
       let subject = resolver.resolve(window)
       if actions.isProtected(subject) {
-        if !lock.keyPressed(by: subject, on: window, at: time) { noteSwallowed(grab, on: window, of: subject) }
+        // The watchdog may have let the keyboard go meanwhile: then the key is lost, and nobody has to be kept waiting.
+        let isHandedOn = stopsOn === presses.hold && lock.keyPressed(by: subject, on: window, at: time)
+        if !isHandedOn { noteSwallowed(grab, on: window, of: subject) }
         return
       }
     }
-    // Where the keyboard stands still for a reason that is gone by now, it goes on; else this does nothing.
-    display.replayKey(time)
-    display.releaseKeyboard(time)
-    noteHeldBack(grab, on: window)
+    // The reason is gone by now.
+    presses.hold?.releaseKeyboard()
   }
 
   /// A copy that others would have read wasn't begun.
@@ -366,7 +384,8 @@ final class ActionRunner {
 
   private var lockStatus: LockStatus {
     guard actions.policy.hasProtection else { return LockStatus() }
-    var status = lock?.status ?? LockStatus(standing: .impossible)
+    var status = lock?.status ?? LockStatus()
+    if stopsOn == nil { status.standing = .impossible }
     status.windows = actions.lockedWindowCount
     return status
   }

@@ -40,7 +40,7 @@ struct LockStatus: Hashable {
     case unneeded
     /// Copy keys of protected apps are stopped.
     case ready
-    /// The server has no priorities, or can't tell keys apart.
+    /// The server has no priorities, or can't tell keys apart; or nobody watches over keys that stand still.
     case impossible
   }
 

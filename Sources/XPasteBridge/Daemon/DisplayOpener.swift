@@ -33,8 +33,8 @@ extension EffectRunner: DisplaySession {
     guard case .windowTaken(let window) = ending else { return nil }
     return "another X client destroyed our window \(window), so nothing is guarded"
   }
-  var isSettled: Bool { bridge.isSettled && !pointer.isStarting }
-  var pressDescriptor: Int32? { pointer.descriptor }
+  var isSettled: Bool { bridge.isSettled && !presses.isStarting }
+  var pressDescriptor: Int32? { presses.descriptor }
   var pressStatus: PressStatus { pointer.status }
   var status: [BridgeStatus] { bridge.status }
   var actionDescriptor: Int32? { actions?.connectionDescriptor }

@@ -40,6 +40,7 @@ final class EffectRunner {
   private let options: Options
   private let atoms: KnownAtoms
   private var watched: [NamedAtom]
+  let presses: PressKeeper
   let pointer: PointerWatch
   private let onAudit: (AuditRecord) -> Void
   private var limits: Limits
@@ -75,7 +76,8 @@ final class EffectRunner {
     bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
     watched = bridge.watchedSelections
     resolver = SubjectResolver(display: display)
-    pointer = PointerWatch(display: display, program: options.watchdogProgram, say: options.say)
+    presses = PressKeeper(display: display, program: options.watchdogProgram, say: options.say)
+    pointer = PointerWatch(display: display, presses: presses)
     display.onUnexpectedError = { [options] error in
       if options.treatsErrorsAsFatal { fatalError("unexpected X error: \(error)") }
     }
@@ -142,8 +144,8 @@ final class EffectRunner {
     guard let second = ActionDisplay(beside: display) else { return }
     second.onUnexpectedError = display.onUnexpectedError
     actions = ActionRunner(
-      display: second, questions: display, resolver: resolver, policy: bridge.policy, onAudit: onAudit,
-      onLockEnds: { [unowned self] in feed(.lockEnds, from: nil) })
+      display: second, questions: display, presses: presses, resolver: resolver, policy: bridge.policy,
+      onAudit: onAudit, onLockEnds: { [unowned self] in feed(.lockEnds, from: nil) })
     actions?.start()
   }
 
@@ -151,7 +153,7 @@ final class EffectRunner {
   func shutDown() {
     actions?.close()
     desk?.children.close()
-    pointer.close()
+    presses.close()
     guard !isLost else { return display.close() }
     display.giveUpSelections()
     for selection in managerSelections { display.resign(selection) }
@@ -230,7 +232,7 @@ final class EffectRunner {
   /// When `deadlineReached` has to be called: at once while events wait that ``drain()`` left for the next round.
   var nextDeadline: MonotonicTime? {
     guard !isLost else { return nil }
-    let isBehind = display.hasWaitingEvents || actions?.hasWaitingEvents ?? false
+    let isBehind = display.hasWaitingEvents || actions?.hasWaitingEvents ?? false || presses.hasWaitingPresses
     guard !isBehind else { return MonotonicTime(nanoseconds: 0) }
     return [bridge.nextDeadline, actions?.deadline].compactMap { $0 }.min()
   }
@@ -256,9 +258,9 @@ final class EffectRunner {
   }
 
   private func takePresses() {
-    let (presses, hasButton) = pointer.takePresses()
-    if let hasButton { feed(.pasteGuardSettled(hasButton: hasButton), from: nil) }
-    for press in presses {
+    let taken = presses.takePresses()
+    if let hasButton = pointer.settle() { feed(.pasteGuardSettled(hasButton: hasButton), from: nil) }
+    for press in taken {
       switch press {
       case .button(let child):
         guard let place = pointer.place(below: child) else {
@@ -273,6 +275,7 @@ final class EffectRunner {
         let window = display.focusedWindow
         takeSelectionEvents()
         feed(.pasteKeyPressed, from: resolver.resolve(window))
+      case .stoppedKey(let grab, let window, let time): actions?.keyStopped(grab, on: window, at: time)
       }
     }
   }

@@ -3,35 +3,24 @@ import Policy
 import Selection
 import X11
 
-/// Told of every moment in which a device of the person stands still for us, so that somebody outside of this process
-/// can let it go on when we can't.
-protocol StandstillWatch: AnyObject {
-  /// The keyboard or the pointer stands still from now on, until `standstillEnds` or our end.
-  func standstillBegins()
-  /// It goes on.
-  func standstillEnds()
-}
-
 /// Carries out the priority lock on one display.
 final class PriorityLockRunner {
   /// How often the socket is filled up. The kernel tells of room only when three quarters are empty, and on a busy machine
   /// we may not have the processor when it does. Our choice: a few pieces' time.
   private static let fillingMilliseconds = 2
 
-  private let display: ActionDisplay
+  private let presses: PressKeeper
   private let precedence: Precedence
   private let finishCopy: () -> Void
   private var lock = PriorityLock()
   private var pressedAt = ServerTime.current
-  /// Who watches over the keyboard; `nil` where nobody does.
-  weak var standstill: (any StandstillWatch)?
 
   /// `nil` where the server can't put anybody in order.
-  init?(display: ActionDisplay, questions: Display, finishCopy: @escaping () -> Void) {
+  init?(display: ActionDisplay, questions: Display, presses: PressKeeper, finishCopy: @escaping () -> Void) {
     guard let precedence = Precedence(display, name: questions.name, others: [questions.ownerWindow]) else {
       return nil
     }
-    self.display = display
+    self.presses = presses
     self.precedence = precedence
     self.finishCopy = finishCopy
   }
@@ -39,10 +28,8 @@ final class PriorityLockRunner {
   /// A key that begins a copy of `source` stands still; `false` when it was swallowed.
   func keyPressed(by source: Subject, on window: Window, at time: ServerTime) -> Bool {
     let swallowed = lock.swallowedCount
-    standstill?.standstillBegins()
     pressedAt = time
     carryOut(lock.keyPressed(by: source, on: window, time: time, at: .now))
-    standstill?.standstillEnds()
     return lock.swallowedCount == swallowed
   }
 
@@ -78,10 +65,11 @@ final class PriorityLockRunner {
       switch effect {
       case .enclose(let source):
         let deadline = MonotonicTime.now.advanced(byMilliseconds: PriorityLock.lockingMilliseconds)
-        carryOut(lock.enclosed(precedence.enclose(source, until: deadline), at: .now))
+        let isComplete = precedence.enclose(source, sparing: presses.hold?.connection, until: deadline)
+        carryOut(lock.enclosed(isComplete, at: .now))
       case .encloseAgain: precedence.encloseAgain()
-      case .replay: display.replayKey(pressedAt)
-      case .swallow: display.swallowKey(pressedAt)
+      case .replay: presses.hold?.releaseKeyboard()
+      case .swallow: presses.hold?.swallowKey(pressedAt)
       case .finishCopy: finishCopy()
       case .release: precedence.release()
       }

@@ -12,120 +12,63 @@ final class PointerWatch {
     var isOnWindowManager: Bool
   }
 
-  /// How often the watching process is started within ``startSeconds`` (our choice: a program that ends it again and
-  /// again costs us no more than that).
-  private static let startCount = 10
-  private static let startSeconds = 60
-
   private let display: Display
-  private let program: String?
-  private let say: (String, Priority) -> Void
-  private let arrivals: OwnedDescriptor?
-  private var hold: PressHold?
-  private var starts: [MonotonicTime] = []
+  private let presses: PressKeeper
   private var isWanted = false
-  private var isGrabbing = false
+  /// Where presses are held back; another one than the keeper's has ended.
+  private var grabbedOn: PressHold?
   private var followsEntries = false
   private var keys: [UInt8] = []
-  private var freed = 0
   /// Whether presses of the button are heard of; else only the pointer's way is.
   private(set) var hasButton = false
 
-  /// `program` takes the role of ``InputWatchdog`` when it is started; without it no press is ever held back.
-  init(display: Display, program: String?, say: @escaping (String, Priority) -> Void) {
+  /// Presses are had from `presses`.
+  init(display: Display, presses: PressKeeper) {
     self.display = display
-    self.program = program
-    self.say = say
-    arrivals = program == nil ? nil : try? Posix.epollCreate()
+    self.presses = presses
   }
 
-  /// To be waited for: readable when ``takePresses()`` has something to do.
-  var descriptor: Int32? { arrivals?.number }
-  /// Whether it isn't known yet if presses are to be had.
-  var isStarting: Bool { hold?.isStarting ?? false }
-
-  /// Begins; whether presses of the button are heard of from now on. They may be later, see ``takePresses()``.
+  /// Begins; whether presses of the button are heard of from now on. They may be later, see ``settle()``.
   func start() -> Bool {
     isWanted = true
-    settle()
+    presses.set(.pastes, isWanted: true)
+    _ = settle()
     return hasButton
   }
 
   /// Ends.
   func stop() {
     isWanted = false
-    if isGrabbing, let hold {
-      if hasButton { hold.connection.ungrabMiddleButton() }
-      hold.connection.ungrabPasteKeys(keys)
+    if let grabbedOn {
+      if hasButton { grabbedOn.connection.ungrabMiddleButton() }
+      grabbedOn.connection.ungrabPasteKeys(keys)
     }
-    (isGrabbing, hasButton, keys) = (false, false, [])
-    settle()
+    (grabbedOn, hasButton, keys) = (nil, false, [])
+    presses.set(.pastes, isWanted: false)
+    _ = settle()
   }
 
-  /// Ends for good.
-  func close() {
-    hold?.close(display)
-    hold = nil
-  }
-
-  /// What has been pressed, and whether the button is to be had where that is another than before.
-  func takePresses() -> (presses: [HeldPress], hasButton: Bool?) {
-    guard hold != nil || isWanted else { return ([], nil) }
+  /// Asks for presses where they are to be had; whether the button is, where that is another than before.
+  func settle() -> Bool? {
     let before = hasButton
-    var presses = hold?.takePresses() ?? []
-    settle()
-    // With the answers to grabs.
-    if isGrabbing { presses += hold?.takePresses() ?? [] }
-    return (presses, hasButton == before ? nil : hasButton)
-  }
-
-  private func settle() {
-    if let hold, hold.hasEnded { end(hold) }
-    if isWanted {
-      if hold == nil { begin() }
-      if !isGrabbing, let hold, hold.isWatching {
-        (hasButton, keys) = hold.grab()
-        isGrabbing = true
-      }
+    if grabbedOn !== presses.hold { (grabbedOn, hasButton, keys) = (nil, false, []) }
+    if isWanted, grabbedOn == nil, let hold = presses.watchedHold {
+      (hasButton, keys) = hold.grab()
+      grabbedOn = hold
     }
     let needsEntries = isWanted && !hasButton
-    guard needsEntries != followsEntries else { return }
-    followsEntries = needsEntries
-    needsEntries ? display.followEntries() : display.ignoreEntries()
-  }
-
-  private func begin() {
-    let now = Posix.monotonicNow()
-    starts.removeAll { $0.advanced(byMilliseconds: Self.startSeconds * 1_000) < now }
-    guard let program, let arrivals, starts.count < Self.startCount, !display.isLost else { return }
-    starts.append(now)
-    do throws(SystemFailure) {
-      hold = try PressHold(beside: display, program: program, arrivals: arrivals)
-      if hold == nil { say("the X server takes no further connection; no press is held back", .warning) }
-    } catch {
-      say("no press is held back, since no process watches over it: \(error)", .warning)
+    if needsEntries != followsEntries {
+      followsEntries = needsEntries
+      needsEntries ? display.followEntries() : display.ignoreEntries()
     }
-  }
-
-  private func end(_ hold: PressHold) {
-    if hold.wasFreed {
-      freed += 1
-      // Not the watchdog's fault.
-      _ = starts.popLast()
-      say("a press waited too long for us; the watchdog let keyboard and pointer go, and the press is lost", .error)
-    } else if !display.isLost {
-      say("the watchdog of held presses, or their connection, has ended; both are begun anew", .warning)
-    }
-    hold.close(display)
-    self.hold = nil
-    (isGrabbing, hasButton, keys) = (false, false, [])
+    return hasButton == before ? nil : hasButton
   }
 
   /// Lets the pointer go on, with the press handed on as if it had not been ours, or without.
-  func releasePointer(replays: Bool) { hold?.releasePointer(replays: replays) }
+  func releasePointer(replays: Bool) { presses.hold?.releasePointer(replays: replays) }
 
   /// Lets the keyboard go on, with the press handed on as if it had not been ours.
-  func releaseKeyboard() { hold?.releaseKeyboard() }
+  func releaseKeyboard() { presses.hold?.releaseKeyboard() }
 
   // MARK: places
 
@@ -148,7 +91,7 @@ final class PointerWatch {
   /// What `status` shows.
   var status: PressStatus {
     PressStatus(
-      isHeldBack: isGrabbing, watchdog: hold?.isWatching ?? false ? hold?.watchdog : nil, freed: freed)
+      isHeldBack: grabbedOn != nil, watchdog: presses.watchedHold?.watchdog, freed: presses.freed)
   }
 }
 

@@ -1,3 +1,4 @@
+import Actions
 @preconcurrency import Glibc
 import Selection
 import X11
@@ -27,7 +28,7 @@ final class PressHold {
   private var standing: Standing
   private var isPointerHeld = false
   private var isKeyboardHeld = false
-  private var isLookDue = false
+  private var waiting: [HeldPress] = []
 
   /// Opens both; the process, `program` in its role, says later that it watches. What comes from either can be waited for
   /// by `arrivals`. `nil` without a further connection to the display.
@@ -78,21 +79,27 @@ final class PressHold {
     {
       standing = .ended
     }
-    var presses: [HeldPress] = []
-    if readable.contains(connection.fileDescriptor) || isLookDue {
-      isLookDue = false
+    if readable.contains(connection.fileDescriptor) {
       attend()
-      while let press = connection.nextPress() { presses.append(press) }
-      if connection.isLost { standing = .ended }
-      for press in presses {
-        switch press {
-        case .button: isPointerHeld = true
-        case .key: isKeyboardHeld = true
-        }
-      }
-      restIfDone()
+      collect()
     }
-    return presses
+    defer { waiting = [] }
+    return waiting
+  }
+
+  /// Whether presses wait that ``takePresses()`` hasn't given yet: the server's answers bring them along.
+  var hasWaitingPresses: Bool { !waiting.isEmpty }
+
+  private func collect() {
+    while let press = connection.nextPress() {
+      switch press {
+      case .button: isPointerHeld = true
+      case .key, .stoppedKey: isKeyboardHeld = true
+      }
+      waiting.append(press)
+    }
+    if connection.isLost { standing = .ended }
+    restIfDone()
   }
 
   /// One byte when the process watches, and the end when it has ended.
@@ -110,20 +117,33 @@ final class PressHold {
   }
 
   private func restIfDone() {
-    if !isPointerHeld, !isKeyboardHeld, !isLookDue { page.rest() }
+    if !isPointerHeld, !isKeyboardHeld { page.rest() }
   }
 
   // MARK: requests
 
-  /// Asks the server for presses; answers bring presses along, so they are looked for right afterwards.
+  /// Asks the server for presses that paste.
   func grab() -> (hasButton: Bool, keys: [UInt8]) {
+    ask((false, [])) { ($0.grabMiddleButton(), $0.grabPasteKeys()) }
+  }
+
+  /// Stops keys on a window; returns those that another client has.
+  func stop(_ grabs: [KeyGrab], on window: Window) -> [KeyGrab] { ask([]) { $0.stop(grabs, on: window) } }
+
+  /// Stops keys no longer.
+  func unstop(_ grabs: [KeyGrab], on window: Window) { ask(()) { $0.unstop(grabs, on: window) } }
+
+  /// A round trip; `none` when the connection has ended. Presses come along with its answer.
+  private func ask<T>(_ none: T, _ requests: (PressDisplay) -> T) -> T {
+    guard !hasEnded else { return none }
     attend()
-    isLookDue = true
-    return (connection.grabMiddleButton(), connection.grabPasteKeys())
+    defer { collect() }
+    return requests(connection)
   }
 
   /// Lets the pointer go on.
   func releasePointer(replays: Bool) {
+    guard !hasEnded else { return }
     connection.releasePointer(replays: replays)
     isPointerHeld = false
     restIfDone()
@@ -131,7 +151,16 @@ final class PressHold {
 
   /// Lets the keyboard go on.
   func releaseKeyboard() {
+    guard !hasEnded else { return }
     connection.releaseKeyboard()
+    isKeyboardHeld = false
+    restIfDone()
+  }
+
+  /// Lets the keyboard go on, without the key that was stopped at `time`.
+  func swallowKey(_ time: ServerTime) {
+    guard !hasEnded else { return }
+    connection.swallowKey(time)
     isKeyboardHeld = false
     restIfDone()
   }
