@@ -11,7 +11,7 @@ public struct StallWatch: Sendable {
   public struct Sight: Hashable, Sendable {
     /// Whether something has come from the X server that the daemon hasn't read.
     public var isUnread: Bool
-    /// How often the daemon has begun to read.
+    /// How often the daemon has begun to read, or was done with it.
     public var reads: UInt64
     /// Since when it has been attending to what it read; `nil` when it is done with all of it.
     public var attendsSince: MonotonicTime?

@@ -7,11 +7,12 @@ extension IntegrationTests {
   @Suite(.serialized) struct ProtectionTests {
     private static let copies = 40
 
-    private static func policy(_ windowClass: String) -> String {
+    /// On CLIPBOARD alone: with PRIMARY taken, GTK and Tk have nothing marked any more, and a key pressed again copies nothing.
+  private static func policy(_ windowClass: String) -> String {
       """
       version: 1
       rules:
-        - {name: protected, from: {class: \(windowClass)}, actions: [copy, cut], decision: allow, protect: true}
+        - {name: protected, from: {class: \(windowClass)}, selection: clipboard, actions: [copy, cut], decision: allow, protect: true}
         - {name: not to sniffers, from: {class: \(windowClass)}, to: {exe: "**/xpb-sniffer"}, decision: deny}
       default: allow
       """

@@ -50,8 +50,12 @@ final class PressPage {
     self[.reads] &+= 1
   }
 
-  /// Everything read is dealt with.
-  func rest() { self[.attendsSince] = 0 }
+  /// Everything read is dealt with. That counts as a reading, too: what the watchdog has seen unread until now is read by
+  /// now, and must not make what comes next look as old.
+  func rest() {
+    self[.reads] &+= 1
+    self[.attendsSince] = 0
+  }
 
   /// Whether no client but the daemon is served now.
   var holdsServer: Bool {
