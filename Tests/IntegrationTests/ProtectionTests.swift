@@ -8,7 +8,7 @@ extension IntegrationTests {
     private static let copies = 40
 
     /// On CLIPBOARD alone: with PRIMARY taken, GTK and Tk have nothing marked any more, and a key pressed again copies nothing.
-  private static func policy(_ windowClass: String) -> String {
+    private static func policy(_ windowClass: String) -> String {
       """
       version: 1
       rules:
