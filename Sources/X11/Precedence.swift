@@ -92,15 +92,21 @@ import Selection
   /// Everybody goes on as before.
   public func release() {
     // The load first: what it has sent so far then waits for everybody else.
-    var serials = [display.xcb.setPriority(Self.behind, of: load.resource, opcode: opcode)]
-    for change in changes.values {
-      serials.append(display.xcb.setPriority(change.before, of: change.resource, opcode: opcode))
+    settle([display.xcb.setPriority(Self.behind, of: load.resource, opcode: opcode)])
+    let changed = Array(changes)
+    let outcomes = display.xcb.outcomes(
+      of: changed.map { display.xcb.setPriority($0.value.before, of: $0.value.resource, opcode: opcode) })
+    // Who has closed the window by which we knew him is found by another one; else he would stay where he is for good.
+    // Clients that are gone need nothing.
+    for (change, error) in zip(changed, outcomes) where error != nil {
+      guard let resource = anyResource(of: change.key) else { continue }
+      settle([display.xcb.setPriority(change.value.before, of: resource, opcode: opcode)])
     }
     (changes, resources, source) = ([:], [:], [])
-    serials.append(display.xcb.deletePropertyChecked(window: display.roots[0].id, property: record.atom.id))
-    serials.append(display.xcb.setPriority(0, of: 0, opcode: opcode))
-    // Clients that are gone need nothing.
-    settle(serials)
+    settle([
+      display.xcb.deletePropertyChecked(window: display.roots[0].id, property: record.atom.id),
+      display.xcb.setPriority(0, of: 0, opcode: opcode),
+    ])
   }
 
   // MARK: the order

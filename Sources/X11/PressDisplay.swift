@@ -27,6 +27,8 @@ public nonisolated enum HeldPress: Hashable, Sendable {
   /// Num Lock in every state.
   private static let pasteModifiers: [UInt16] = [0, 1].flatMap { shift in lockModifiers.map { shift | $0 } }
   private static let lockModifiers: [UInt16] = [0, 2, 16, 18]
+  /// Every state of Shift, Lock, Control and Mod1 to Mod5.
+  private static let everyModifier: ClosedRange<UInt16> = 0...255
   /// XK_Insert
   private static let insertKey: UInt32 = 0xff63
 
@@ -78,8 +80,12 @@ public nonisolated enum HeldPress: Hashable, Sendable {
 
   private func grabMiddleButton(on root: Window) -> Bool {
     if xcb.grabButton(Self.middleButton, modifiers: Self.anyModifier, on: root.id) { return true }
-    // Somebody has a combination that pastes nothing, perhaps; it stays theirs.
-    return Self.pasteModifiers.allSatisfy { xcb.grabButton(Self.middleButton, modifiers: $0, on: root.id) }
+    // Somebody has a combination, perhaps one that pastes nothing: it stays theirs, and their press. All others are ours,
+    // since some toolkits paste with whatever modifiers are held (measured: GTK 3).
+    return Self.everyModifier.allSatisfy { modifiers in
+      xcb.grabButton(Self.middleButton, modifiers: modifiers, on: root.id)
+        || !Self.pasteModifiers.contains(modifiers)
+    }
   }
 
   /// Takes ``grabMiddleButton()`` back.

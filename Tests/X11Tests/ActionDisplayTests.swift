@@ -35,6 +35,22 @@ import Testing
     }
   }
 
+  /// Priorities come back, also when the window is gone by which a client was known.
+  @Test func prioritiesComeBack() throws {
+    let source = try server.connect()
+    let (first, second) = (source.makeWindow(), source.makeWindow())
+    source.synchronize()
+    let precedence = try #require(Precedence(ours, name: peer.name, others: [peer.ownerWindow]))
+    let opcode = try #require(source.xcb.opcode(of: "SYNC"))
+    func priority() -> Int32? { source.xcb.takePriority(source.xcb.getPriority(of: second.id, opcode: opcode)) }
+    #expect(precedence.enclose(first, sparing: nil, until: .now.advanced(byMilliseconds: 5_000)))
+    #expect(priority() == Precedence.ofSource)
+    source.xcb.destroyWindow(first.id)
+    source.synchronize()
+    precedence.release()
+    #expect(priority() == 0)
+  }
+
   /// A key of another client stays its own, and costs only itself.
   @Test func anOccupiedKeyIsNamed() throws {
     let window = peer.makeWindow()
