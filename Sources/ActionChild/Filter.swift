@@ -17,15 +17,20 @@ enum Filter {
     "mq_unlink", "add_key", "request_key", "keyctl", "setpriority", "sched_setaffinity", "sched_setattr",
     "sched_setparam", "sched_setscheduler", "ioprio_set", "migrate_pages", "move_pages",
   ]
+  /// Memory that no limit counts: it belongs to descriptors. The result lies in the one that is there.
+  private static let memory = ["memfd_create", "memfd_secret"]
   /// A process more: one is ended and bounded for sure, and the memory limit counts for one. Threads are free.
   private static let processes = ["fork", "vfork", "setsid", "setpgid"]
-  /// Changes to any file. Standard output is there already.
+  /// Changes to any file, and what is told of files beside their content: Landlock bounds none of the latter. Standard
+  /// output is there already. A lock or a watch would be seen, or felt, by other programs.
   private static let files = [
     "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
     "symlink", "symlinkat", "mknod", "mknodat", "truncate", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown",
-    "fchown",
-    "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr",
-    "removexattr", "lremovexattr", "fremovexattr", "name_to_handle_at", "open_by_handle_at",
+    "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr",
+    "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat", "getxattr", "lgetxattr", "fgetxattr",
+    "getxattrat", "listxattr", "llistxattr", "flistxattr", "listxattrat", "file_getattr", "file_setattr",
+    "name_to_handle_at", "open_by_handle_at", "flock", "inotify_init", "inotify_init1", "inotify_add_watch",
+    "inotify_rm_watch", "fanotify_init", "fanotify_mark",
   ]
   /// The system itself, and large parts of the kernel that nothing here needs.
   private static let system = [
@@ -34,19 +39,34 @@ enum Filter {
     "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct",
     "quotactl", "quotactl_fd", "syslog", "personality", "modify_ldt", "iopl", "ioperm", "vhangup", "clock_settime",
     "clock_adjtime", "settimeofday", "adjtimex", "sethostname", "setdomainname", "setuid", "setgid", "setreuid",
-    "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid", "setgroups", "capset", "fanotify_init",
+    "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid", "setgroups", "capset",
     "lookup_dcookie",
   ]
 
   /// Flags with which a file is opened for more than reading.
   private static let writing = [O_WRONLY, O_RDWR, O_CREAT, O_TRUNC]
   private static let cloneThread: UInt64 = 0x10000
+  /// Calls that a library older than the kernel doesn't know by name. The same numbers on every architecture.
+  private static let numbers: [String: Int32] = [
+    "memfd_secret": 447, "fchmodat2": 452, "setxattrat": 463, "getxattrat": 464, "listxattrat": 465,
+    "removexattrat": 466, "file_getattr": 468, "file_setattr": 469,
+  ]
+  /// Commands of fcntl by which the kernel sends signals for a descriptor, to whomever it is told: where Landlock is
+  /// missing or old, nothing else stands before that. The other ones hold up who writes to a file.
+  private static let descriptorCommands: [Int32] = [
+    F_SETOWN, xpb_f_setown_ex, xpb_f_setsig, xpb_f_notify, xpb_f_setlease, F_SETLK, F_SETLKW, xpb_f_ofd_setlk,
+    xpb_f_ofd_setlkw,
+  ]
+  /// What changes a file by a descriptor that is open for reading alone.
+  private static let fileCommands: [UInt32] = [
+    xpb_fs_ioc_setflags, xpb_fs_ioc32_setflags, xpb_fs_ioc_fssetxattr, xpb_fs_ioc_enable_verity,
+  ]
 
   /// Builds the filter and puts it in force. Calls by another architecture's numbers end the process.
   static func load() throws(Sandbox.Failure) {
     guard let context = seccomp_init(xpb_seccomp_allow()) else { throw Sandbox.Failure() }
     defer { seccomp_release(context) }
-    for name in network + others + processes + files + system { try forbid(name, in: context) }
+    for name in network + others + memory + processes + files + system { try forbid(name, in: context) }
     // These carry their flags in memory, where no filter looks; programs fall back to the older calls.
     for name in ["clone3", "openat2"] { try forbid(name, code: ENOSYS, in: context) }
     try forbid("clone", where: masked(0, cloneThread, equals: 0), in: context)
@@ -54,6 +74,12 @@ enum Filter {
       try forbid("open", where: masked(1, UInt64(flag), equals: UInt64(flag)), in: context)
       try forbid("openat", where: masked(2, UInt64(flag), equals: UInt64(flag)), in: context)
     }
+    for command in descriptorCommands {
+      for name in ["fcntl", "fcntl64"] { try forbid(name, where: word(1, equals: UInt32(command)), in: context) }
+    }
+    for command in fileCommands { try forbid("ioctl", where: word(1, equals: command), in: context) }
+    // It ends with the daemon, whether it wants to or not.
+    try forbid("prctl", where: word(0, equals: UInt32(PR_SET_PDEATHSIG)), in: context)
     // A program may end itself, and set its own limits lower.
     let own = UInt64(getpid())
     for name in ["kill", "tgkill"] { try forbid(name, where: differs(0, from: own), in: context) }
@@ -65,6 +91,11 @@ enum Filter {
     scmp_arg_cmp(arg: argument, op: SCMP_CMP_MASKED_EQ, datum_a: mask, datum_b: value)
   }
 
+  /// The kernel looks at the lower half of such an argument alone; the upper one may hold anything.
+  private static func word(_ argument: UInt32, equals value: UInt32) -> scmp_arg_cmp {
+    masked(argument, 0xFFFF_FFFF, equals: UInt64(value))
+  }
+
   private static func differs(_ argument: UInt32, from value: UInt64) -> scmp_arg_cmp {
     scmp_arg_cmp(arg: argument, op: SCMP_CMP_NE, datum_a: value, datum_b: 0)
   }
@@ -73,8 +104,9 @@ enum Filter {
   private static func forbid(
     _ name: String, where comparison: scmp_arg_cmp? = nil, code: Int32 = EPERM, in context: scmp_filter_ctx
   ) throws(Sandbox.Failure) {
-    let number = seccomp_syscall_resolve_name(name)
+    var number = seccomp_syscall_resolve_name(name)
     // __NR_SCMP_ERROR
+    if number == -1, let known = numbers[name] { number = known }
     guard number != -1 else { return }
     var comparisons = comparison.map { [$0] } ?? []
     let result = seccomp_rule_add_array(

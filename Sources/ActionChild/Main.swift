@@ -2,7 +2,7 @@ import ContentActions
 @preconcurrency import Glibc
 
 /// Does one action's work, shut in: `xpastebridge-action MEMORY SECONDS OUTPUT built-in NAME TARGET` or
-/// `… exec PATH ARGUMENT…`. Started by the daemon alone; standard input is the content, standard output the result.
+/// `… exec PATH NAME ARGUMENT…`. Started by the daemon alone; standard input is the content, standard output the result.
 @main struct ActionChild {
   static func main() {
     guard let order = HelperProtocol.order(Array(CommandLine.arguments.dropFirst())) else {
@@ -19,11 +19,12 @@ import ContentActions
 
   private static func run(_ order: HelperProtocol.Order) throws(ActionFailure) {
     let program: String? = if case .exec(let path, _) = order.work { path } else { nil }
+    // The path was decided without links: one that stands there now leads to another program.
+    if let program, !isFreeOfLinks(program) { throw .noProgram }
     do throws(Sandbox.Failure) { try Sandbox.enter(order, program: program) } catch { throw .noSandbox }
     switch order.work {
-    case .exec(let path, let arguments):
-      let words = ([path] + arguments).map { strdup($0) } + [nil]
-      execve(path, words, environ)
+    case .exec(let path, let words):
+      execve(path, words.map { strdup($0) } + [nil], environ)
       throw .noProgram
     case .builtIn(let builtIn, let target):
       try work(builtIn, on: try Input.map(), target: target, memoryBytes: order.memoryBytes)
@@ -41,6 +42,12 @@ import ContentActions
     case .thumbnail: try Images.thumbnail(input, type: target, memoryBytes: memoryBytes)
     case .removeMetadata: try Images.withoutMetadata(input, type: target, memoryBytes: memoryBytes)
     }
+  }
+
+  private static func isFreeOfLinks(_ path: String) -> Bool {
+    guard let found = realpath(path, nil) else { return false }
+    defer { free(found) }
+    return String(cString: found) == path
   }
 
   private static func complain(_ line: String) {

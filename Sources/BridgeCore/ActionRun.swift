@@ -28,7 +28,7 @@ public enum ActionOutcome: Hashable, Sendable {
   case unfit
   /// Too many run already, or too many were done one after the other.
   case busy
-  /// Somebody copied, or the clip ended, while it ran: the result is dropped.
+  /// Somebody copied, or the clip ended or had its one paste, while it ran: the result is dropped.
   case overtaken
   /// Its result goes to a board, of which there are none yet.
   case noBoard(String)
@@ -140,7 +140,8 @@ extension Bridge {
     time: ServerTime, at now: MonotonicTime
   ) -> [Effect] {
     guard let run = runs.removeValue(forKey: number) else { return [] }
-    guard let clip = currentClip, clip.number == run.clip else {
+    // A clip that may be pasted once, and has been or is being, mustn't come back as a result.
+    guard let clip = currentClip, clip.number == run.clip, usedUp[atoms.clipboard] == nil else {
       return concluded(number, run, clip: nil, .overtaken, .left)
     }
     let payload: Payload
@@ -195,13 +196,13 @@ extension Bridge {
     return entries.first { $0.representation.target.name == name }
   }
 
-  /// The clip that the result becomes: the source's, as old and as secret as what it was made of.
+  /// The clip that the result becomes: the source's, cut or copied, as old and as secret as what it was made of.
   private mutating func derived(from clip: Clip, by run: OpenRun) -> Clip {
     clipCount += 1
     var derivation = clip.derivation ?? Derivation()
     derivation.steps.append(Derivation.Step(program: run.program, input: run.inputFacts))
     return Clip(
-      number: clipCount, source: clip.source, kind: .copy, copiedAt: clip.copiedAt, isSensitive: clip.isSensitive,
+      number: clipCount, source: clip.source, kind: clip.kind, copiedAt: clip.copiedAt, isSensitive: clip.isSensitive,
       listsSaveTargets: clip.listsSaveTargets, derivation: derivation, entries: [])
   }
 

@@ -25,11 +25,15 @@ extension Clip {
   func requests(
     _ action: Action, _ facts: ContentFacts, by destination: Subject? = nil, on selection: String
   ) -> [Request] {
-    func ask(_ source: Subject, _ facts: ContentFacts) -> Request {
+    func ask(_ action: Action, _ source: Subject, _ facts: ContentFacts) -> Request {
       Request(action: action, source: source, destination: destination, selection: selection, content: facts)
     }
-    var requests = [ask(source, facts)]
-    for step in derivation?.steps ?? [] { requests += [ask(source, step.input), ask(step.program, facts)] }
+    // Whoever cut was the source: the program brings what it made as with a copy.
+    let made = action == .cut ? .copy : action
+    var requests = [ask(action, source, facts)]
+    for step in derivation?.steps ?? [] {
+      requests += [ask(action, source, step.input), ask(made, step.program, facts)]
+    }
     return requests
   }
 }

@@ -1,6 +1,8 @@
 #ifndef XPB_CSECCOMP_SHIM_H
 #define XPB_CSECCOMP_SHIM_H
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/fsverity.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +16,19 @@ static inline int xpb_prctl(int option, unsigned long value) { return prctl(opti
 /* The actions of seccomp.h are macros with a parameter. */
 static inline unsigned xpb_seccomp_errno(unsigned code) { return SCMP_ACT_ERRNO(code); }
 static inline unsigned xpb_seccomp_allow(void) { return SCMP_ACT_ALLOW; }
+
+/* Glibc hides these behind _GNU_SOURCE; the kernel's numbers are the same on every architecture. */
+static const int xpb_f_setsig = 10;
+static const int xpb_f_setown_ex = 15;
+static const int xpb_f_ofd_setlk = 37;
+static const int xpb_f_ofd_setlkw = 38;
+static const int xpb_f_setlease = 1024;
+static const int xpb_f_notify = 1026;
+/* Macros that compute their numbers. */
+static const unsigned xpb_fs_ioc_setflags = FS_IOC_SETFLAGS;
+static const unsigned xpb_fs_ioc32_setflags = FS_IOC32_SETFLAGS;
+static const unsigned xpb_fs_ioc_fssetxattr = FS_IOC_FSSETXATTR;
+static const unsigned xpb_fs_ioc_enable_verity = FS_IOC_ENABLE_VERITY;
 
 /* RLIMIT_* are of an enumerated type in C's glibc only. */
 static inline int xpb_setrlimit(int resource, unsigned long value, unsigned long most)

@@ -4,15 +4,16 @@ public enum HelperProtocol {
   /// The helper's file name.
   public static let program = "xpastebridge-action"
 
-  /// The helper's words for a run.
+  /// The helper's words for a run. `program` is the path that was decided, without links: it is what is executed, while
+  /// the path in the action's file is the name by which the program is called.
   public static func arguments(
-    for work: ContentAction.Work, input: String, limits: ActionLimits, outputBytes: Int
+    for work: ContentAction.Work, program: String, input: String, limits: ActionLimits, outputBytes: Int
   ) -> [String] {
     let seconds = (limits.milliseconds + 999) / 1_000
     let bounds = ["\(limits.memoryBytes)", "\(seconds)", "\(outputBytes)"]
     switch work {
     case .builtIn(let builtIn): return bounds + ["built-in", builtIn.rawValue, input]
-    case .command(let path, let arguments): return bounds + ["exec", path] + arguments
+    case .command(let path, let arguments): return bounds + ["exec", program, path] + arguments
     }
   }
 
@@ -31,7 +32,7 @@ public enum HelperProtocol {
     case "built-in" where words.count == 6:
       guard let builtIn = BuiltIn(rawValue: words[4]) else { return nil }
       work = .builtIn(builtIn, input: words[5])
-    case "exec": work = .exec(path: words[4], arguments: Array(words[5...]))
+    case "exec" where words.count >= 6: work = .exec(path: words[4], words: Array(words[5...]))
     default: return nil
     }
     return Order(memoryBytes: memory, seconds: seconds, outputBytes: output, work: work)
@@ -43,8 +44,8 @@ public enum HelperProtocol {
     public enum Work: Hashable, Sendable {
       /// A part of the helper, on content of this target.
       case builtIn(BuiltIn, input: String)
-      /// Another program in the helper's place.
-      case exec(path: String, arguments: [String])
+      /// Another program in the helper's place; `words` begin with the name by which it is called.
+      case exec(path: String, words: [String])
     }
 
     /// Address space.

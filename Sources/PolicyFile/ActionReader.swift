@@ -48,6 +48,8 @@ struct ActionReader {
   ]
   /// What an argument list may amount to. Our choice: no command has as many words.
   private static let mostArguments = 256
+  /// Targets that a result may have. Our choice: each is a form of its own to decide, and rich clips have some twenty.
+  private static let mostTargets = 64
 
   /// The action of `file`; `nil` when an error was reported.
   static func read(_ file: SourceFile, name: String, report: Report) -> ContentAction? {
@@ -128,7 +130,14 @@ struct ActionReader {
   }
 
   private func targetNames(_ node: Node) -> [String] {
-    fields.list(node, of: "`makes`").compactMap { item in
+    let items = fields.list(node, of: "`makes`")
+    guard items.count <= Self.mostTargets else {
+      fields.report.error(
+        .outOfRange, at: node.position,
+        "expected at most \(Self.mostTargets) targets for `makes`, found \(items.count)")
+      return []
+    }
+    return items.compactMap { item in
       guard let name = fields.line(item, "a target for `makes`", upTo: 255) else { return nil }
       guard !name.unicodeScalars.contains(where: { "*?[".unicodeScalars.contains($0) }) else {
         fields.report.error(

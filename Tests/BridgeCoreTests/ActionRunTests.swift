@@ -115,6 +115,71 @@ import Testing
     #expect(stage.list(by: Apps.report) == [], "it ends when what it was made of would have")
   }
 
+  /// Rules about cuts hold for what is made of one, whether a key told or a file manager's marker.
+  @Test(arguments: [true, false]) func cutStaysACut(isByKey: Bool) {
+    let board = BoardPolicy(
+      name: "com.acme.finance", position: SourcePosition(file: "test.yaml", line: 2, column: 3),
+      members: .anyOf([Policies.apps("Ledger", "Report"), Self.exe(Self.tool)]))
+    let rules = [
+      Policies.rule("cuts are private", .private) {
+        $0.from = Policies.apps("Ledger")
+        $0.actions = [.cut]
+        $0.obligations.expiresAfterSeconds = 20
+      }
+    ]
+    var stage = Stage(Policies.set(rules, boards: [board]))
+    let marker: [(String, Stage.Reply)] = [("x-special/gnome-copied-files", .bytes(Array("cut\nfile:///a".utf8)))]
+    stage.copy(
+      .init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(Array("text".utf8)))] + (isByKey ? [] : marker)),
+      isKnownCut: isByKey)
+    #expect(run(&stage) == .made(targets: ["UTF8_STRING", "text/plain"], bytes: 4))
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser) == nil)
+    #expect(stage.paste("UTF8_STRING", by: Apps.report)?.bytes == Array("TEXT".utf8))
+    stage.wait(milliseconds: 21_000)
+    #expect(stage.list(by: Apps.report) == [], "it expires as the cut would have")
+  }
+
+  @Test func programsCopyAlsoWhatIsMadeOfACut() {
+    var stage = Stage(
+      Policies.set([
+        Policies.rule("no copies by tools", .deny) {
+          $0.from = Self.exe(Self.tool)
+          $0.actions = [.copy]
+        }
+      ]))
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes([1]))]), isKnownCut: true)
+    guard case .refused? = run(&stage) else {
+      Issue.record("\(stage.actionOutcomes)")
+      return
+    }
+  }
+
+  @Test func onePasteIsNotGivenTwice() {
+    var stage = copied(
+      Policies.set([
+        Policies.rule("once", .allow) {
+          $0.from = Policies.apps("Ledger")
+          $0.actions = [.copy]
+          $0.obligations.oneShot = true
+        }
+      ]))
+    #expect(stage.request(Self.upper, program: Self.tool) == nil)
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == Array("text".utf8))
+    #expect(stage.end(1, .success([1])) == .overtaken)
+    #expect(stage.paste("UTF8_STRING", by: Apps.report) == nil)
+    // Without a paste meanwhile the result has the one.
+    stage = copied(
+      Policies.set([
+        Policies.rule("once", .allow) {
+          $0.from = Policies.apps("Ledger")
+          $0.obligations.oneShot = true
+        }
+      ]))
+    #expect(run(&stage) == .made(targets: ["UTF8_STRING", "text/plain"], bytes: 4))
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == Array("TEXT".utf8))
+    #expect(stage.paste("UTF8_STRING", by: Apps.report) == nil)
+  }
+
   @Test func secretStaysSecret() {
     var stage = copied(by: Apps.vault, [("x-kde-passwordManagerHint", .bytes(Array("secret".utf8)))])
     #expect(run(&stage) == .made(targets: ["UTF8_STRING", "text/plain", "x-kde-passwordManagerHint"], bytes: 4))

@@ -123,14 +123,15 @@ struct Stage: CustomTestStringConvertible {
 
   /// `source` takes CLIPBOARD or another selection, and everything that follows at once does.
   mutating func copy(
-    _ source: Owner, cause: OwnerChangeCause = .set, on selection: NamedAtom? = nil, lock: CopyLock = .none
+    _ source: Owner, cause: OwnerChangeCause = .set, on selection: NamedAtom? = nil, lock: CopyLock = .none,
+    isKnownCut: Bool = false
   ) {
     let selection = selection ?? atoms.clipboard
     serverTime.milliseconds &+= 1
     (owners[selection], ownerTimes[selection]) = (source.window, serverTime)
     sources[source.window] = source
     var change = OwnerChange(selection: selection, owner: source.window, cause: cause, selectionTime: serverTime)
-    change.lock = lock
+    (change.lock, change.isKnownCut) = (lock, isKnownCut)
     feed(.ownerChanged(change), source.subject)
   }
 

@@ -26,11 +26,12 @@ import Testing
     limits.milliseconds = 1_001
     let command = ContentAction.Work.command(path: "/usr/bin/tr", arguments: ["a", "", "built-in"])
     let order = HelperProtocol.order(
-      HelperProtocol.arguments(for: command, input: "x", limits: limits, outputBytes: 7))
-    #expect(order?.work == .exec(path: "/usr/bin/tr", arguments: ["a", "", "built-in"]))
+      HelperProtocol.arguments(for: command, program: "/opt/tr", input: "x", limits: limits, outputBytes: 7))
+    #expect(order?.work == .exec(path: "/opt/tr", words: ["/usr/bin/tr", "a", "", "built-in"]))
     #expect(order?.seconds == 2 && order?.outputBytes == 7 && order?.memoryBytes == limits.memoryBytes)
     for builtIn in BuiltIn.allCases {
-      let words = HelperProtocol.arguments(for: .builtIn(builtIn), input: "t y", limits: limits, outputBytes: 1)
+      let words = HelperProtocol.arguments(
+        for: .builtIn(builtIn), program: "/opt/helper", input: "t y", limits: limits, outputBytes: 1)
       #expect(HelperProtocol.order(words)?.work == .builtIn(builtIn, input: "t y"))
     }
   }

@@ -26,7 +26,7 @@ import Testing
     @discardableResult
     func start(
       _ work: ContentAction.Work, _ content: [UInt8], target: String, seconds: Double = 20, memory: Int = 512 << 20,
-      output: Int = 64 << 20
+      output: Int = 64 << 20, program: String? = nil
     ) -> UInt64 {
       count += 1
       let number = count
@@ -40,11 +40,16 @@ import Testing
         Request(action: .copy, source: .unknown, content: ContentFacts(target: target, size: 1))
       ]).grant!
       let run = ActionRun(
-        number: number, action: action, program: "",
+        number: number, action: action, program: program ?? Self.program(of: work),
         input: Representation(target: atom, type: atom, format: 8, payload: Payload(content)), outputBytes: output,
         grant: grant)
       children.start(run) { [unowned self] in results[number] = $0 }
       return number
+    }
+
+    private static func program(of work: ContentAction.Work) -> String {
+      guard case .command(let path, _) = work else { return "" }
+      return Posix.realpath(path) ?? path
     }
 
     func wait(_ number: UInt64, seconds: Double = 40) -> ActionChildren.Result? {
@@ -96,6 +101,14 @@ import Testing
     "os.rename(own, own + '2')", "os.chmod(own, 0)", "os.kill(os.getppid(), 0)", "os.kill(-1, 0)", "os.setsid()",
     "os.setpgid(0, 0)", "os.pidfd_open(os.getppid())", "os.sched_setaffinity(0, [0])",
     "resource.setrlimit(resource.RLIMIT_AS, (-1, -1)) if os.getuid() else missing",
+    "fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())", "fcntl.fcntl(0, 15, struct.pack('ii', 1, os.getppid()))",
+    "fcntl.fcntl(0, 10, 9)", "fcntl.fcntl(os.open('/usr', os.O_RDONLY), 1026, 1)",
+    "call('syscall', ctypes.c_long({'x86_64': 72}.get(os.uname().machine, 25)), 0, ctypes.c_long(1 << 32 | 10), 9)",
+    "fcntl.lockf(1, fcntl.LOCK_EX)", "fcntl.lockf(1, fcntl.LOCK_EX | fcntl.LOCK_NB)", "fcntl.flock(1, fcntl.LOCK_EX)",
+    "os.memfd_create('more')", "call('prctl', 1, 0, 0, 0, 0)", "call('ioctl', 0, 0x40086602, ctypes.c_void_p())",
+    "call('inotify_init1', 0)", "call('inotify_add_watch', 0, b'/usr', 2)", "call('fanotify_init', 0x200, 0)",
+    "os.listxattr('/usr')", "call('getxattr', b'/usr', b'user.a', 0, 0)", "call('fgetxattr', 0, b'user.a', 0, 0)",
+    "call('setxattr', own.encode(), b'user.a', b'', 0, 0)", "call('syscall', 464, -100, b'/usr', 0, b'user.a', 0, 0)",
   ]
 
   @Test(arguments: forbidden) func isShutIn(_ expression: String) throws {
@@ -103,8 +116,12 @@ import Testing
     folder.write("mine", "own")
     // `missing` raises NameError, which isn't caught: it stands for what root is allowed.
     let script = """
-      import os, socket, subprocess, resource
+      import ctypes, errno, fcntl, os, resource, socket, struct, subprocess
       own = '\(folder.path)/own'
+      library = ctypes.CDLL(None, use_errno=True)
+      def call(name, *arguments):
+        # The filter's own answer, not that of a call which found something wrong.
+        if getattr(library, name)(*arguments) == -1 and ctypes.get_errno() == errno.EPERM: raise PermissionError
       try:
         \(expression)
         print('done')
@@ -115,6 +132,35 @@ import Testing
       """
     #expect(printed(script) == "refused\n")
     #expect(folder.read("own") == "mine")
+  }
+
+  /// What the documentation says can be seen.
+  @Test func namesCanBeSeen() {
+    let folder = TemporaryDirectory()
+    folder.write("mine", "own")
+    let text = printed(
+      "import os\nprint(os.stat('\(folder.path)/own').st_size, os.readlink('/proc/self') == str(os.getpid()), "
+        + "'bin' in os.listdir('/usr'))")
+    #expect(text == "4 True True\n")
+  }
+
+  @Test func linkPutInSinceTheDecisionIsNotFollowed() throws {
+    let folder = TemporaryDirectory()
+    let link = folder.path + "/tool"
+    let cat: String = try #require(Posix.realpath("/bin/cat"))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/bin/cat")
+    let bench = Bench()
+    let decided = bench.start(
+      .command(path: link, arguments: []), [7], target: "x", program: cat)
+    let followed = bench.start(.command(path: link, arguments: []), [7], target: "x", program: link)
+    #expect(bench.wait(followed)?.map { $0.count } == .failure(.noProgram))
+    #expect(bench.wait(decided)?.map { $0.copiedBytes() } == .success([7]))
+    // What the link leads to now doesn't count.
+    try FileManager.default.removeItem(atPath: link)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/bin/false")
+    let later = bench.start(
+      .command(path: link, arguments: []), [8], target: "x", program: cat)
+    #expect(bench.wait(later)?.map { $0.copiedBytes() } == .success([8]))
   }
 
   @Test func threadsAreFree() {

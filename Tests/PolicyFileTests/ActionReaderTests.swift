@@ -68,6 +68,10 @@ import Testing
       "4:8: expected the name of a target for `makes`, found `image/*`; `same` stands for the target that was taken"
     ),
     (
+      "version: 1\ntitle: a\naccepts: text\ncommand: /bin/cat\nmakes:\n" + (0...64).map { "- x\($0)\n" }.joined(),
+      "6:1: expected at most 64 targets for `makes`, found 65"
+    ),
+    (
       "version: 1\ntitle: a\naccepts: text\nmakes: x\ncommand: /bin/cat\ntime-limit: 10\n",
       "6:13: expected a duration for `time-limit`, found `10`; write a unit: `500ms`, `20s`, `5m`, `8h`, `7d`"
     ),

@@ -122,7 +122,8 @@ final class ActionChildren {
     let child = try Posix.spawn(
       helper,
       HelperProtocol.arguments(
-        for: run.action.work, input: target, limits: run.action.limits, outputBytes: run.outputBytes),
+        for: run.action.work, program: run.program, input: target, limits: run.action.limits,
+        outputBytes: run.outputBytes),
       environment: HelperProtocol.environment(input: target), input: input.number, output: output.number)
     do throws(SystemFailure) {
       let ending = try Posix.pidfd(child)
