@@ -34,6 +34,12 @@ extension XcbConnection {
     return Serial(number: words.send(on: raw, opcode: opcode, hasReply: false))
   }
 
+  /// Lets the server take the requests of this connection before those of other clients. Nothing without the extension.
+  func raisePriority() {
+    guard let opcode = opcode(of: "SYNC") else { return }
+    _ = outcomes(of: [setPriority(.max, of: 0, opcode: opcode)])
+  }
+
   /// XResQueryResourceBytes of everything that the client owns.
   func queryResources(of client: UInt32) -> Serial {
     var all = xcb_res_resource_id_spec_t(resource: 0, type: 0)
