@@ -21,6 +21,16 @@ public struct AuditRecord: Hashable, Sendable {
     case expire
     /// An action of the edit menu was run on a clip.
     case action
+
+    /// That of what somebody does or asks for.
+    public init(_ action: Action) {
+      switch action {
+      case .copy: self = .copy
+      case .cut: self = .cut
+      case .paste: self = .paste
+      case .drag: self = .drag
+      }
+    }
   }
 
   /// How it ended.

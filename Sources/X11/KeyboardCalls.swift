@@ -70,9 +70,7 @@ extension XcbConnection {
   /// XIQueryVersion; the extension's opcode, or `nil` where it is older than 2.1, whose raw keys stop while somebody
   /// has grabbed the keyboard.
   func initializeInput2() -> UInt8? {
-    // QueryExtension's reply: present at 8, major opcode at 9.
-    guard let found = reply(to: queryExtension("XInputExtension")), found.byte(at: 8) != 0 else { return nil }
-    let opcode = found.byte(at: 9)
+    guard let opcode = opcode(of: "XInputExtension") else { return nil }
     // The request's minor opcode is its second byte; then the version we speak, 2.2.
     var words = RequestWords()
     words.append(byte: 0, 47)

@@ -44,24 +44,25 @@ final class Scratch {
 
   /// The bytes that SQL gives.
   func blobs(_ sql: String) -> [Data] {
-    var connection: OpaquePointer?
-    var statement: OpaquePointer?
-    precondition(sqlite3_open(database, &connection) == SQLITE_OK)
-    precondition(sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK)
-    defer {
-      sqlite3_finalize(statement)
-      sqlite3_close(connection)
+    query(sql) { statement in
+      var blobs: [Data] = []
+      while sqlite3_step(statement) == SQLITE_ROW {
+        let start = sqlite3_column_blob(statement, 0)!
+        blobs.append(Data(bytes: start, count: Int(sqlite3_column_bytes(statement, 0))))
+      }
+      return blobs
     }
-    var blobs: [Data] = []
-    while sqlite3_step(statement) == SQLITE_ROW {
-      let start = sqlite3_column_blob(statement, 0)!
-      blobs.append(Data(bytes: start, count: Int(sqlite3_column_bytes(statement, 0))))
-    }
-    return blobs
   }
 
   /// One number that SQL gives.
   func number(_ sql: String) -> Int {
+    query(sql) { statement in
+      precondition(sqlite3_step(statement) == SQLITE_ROW)
+      return Int(sqlite3_column_int64(statement, 0))
+    }
+  }
+
+  private func query<Result>(_ sql: String, _ read: (OpaquePointer?) -> Result) -> Result {
     var connection: OpaquePointer?
     var statement: OpaquePointer?
     precondition(sqlite3_open(database, &connection) == SQLITE_OK)
@@ -70,8 +71,7 @@ final class Scratch {
       sqlite3_finalize(statement)
       sqlite3_close(connection)
     }
-    precondition(sqlite3_step(statement) == SQLITE_ROW)
-    return Int(sqlite3_column_int64(statement, 0))
+    return read(statement)
   }
 }
 

@@ -319,7 +319,7 @@ final class ActionRunner {
       if case .decided(let decision) = actions.policy.evaluate(request) { decision.reason } else { .builtInDefault }
     onAudit(
       AuditRecord(
-        kind: action == .cut ? .cut : .copy, selection: "clipboard", source: subject, verdict: .deny, reason: reason,
+        kind: .init(action), selection: "clipboard", source: subject, verdict: .deny, reason: reason,
         outcome: .refusedByKey, limit: .lockTimeout, notifies: true, isAlwaysWritten: true))
   }
 
@@ -327,16 +327,9 @@ final class ActionRunner {
     let subject = resolver.resolve(window)
     guard let held = actions.pressed(grab, on: window, of: subject, at: .now) else { return }
     let terms = held.decision.obligations
-    let kind: AuditRecord.Kind =
-      switch held.action {
-      case .copy: .copy
-      case .cut: .cut
-      case .paste: .paste
-      case .drag: .drag
-      }
     onAudit(
       AuditRecord(
-        kind: kind, selection: "clipboard", source: held.action == .paste ? nil : held.subject,
+        kind: .init(held.action), selection: "clipboard", source: held.action == .paste ? nil : held.subject,
         destination: held.action == .paste ? held.subject : nil, verdict: .deny, reason: held.decision.reason,
         outcome: .refusedByKey, message: terms.message, notifies: terms.notify ?? true,
         isAlwaysWritten: terms.audit ?? true))

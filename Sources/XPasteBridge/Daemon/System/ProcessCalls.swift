@@ -53,7 +53,7 @@ extension Posix {
   static func end(_ process: pid_t) {
     kill(process, SIGKILL)
     // Nobody else waits for it, so this ends with its end.
-    while waitpid(process, nil, 0) == -1 && errno == EINTR {}
+    _ = wait(process, waits: true)
   }
 
   /// A set of descriptors to wait for, itself one that can be waited for.
