@@ -39,11 +39,8 @@ struct SecretServiceTests {
 
     /// Starts the keyring; with a password its collection is there and open, without it is as it was left, locked.
     func start(password: String?) {
-      let input = Pipe()
       let arguments = ["--foreground", "--components=secrets"] + (password == nil ? [] : ["--unlock"])
-      keyring = run("/usr/bin/gnome-keyring-daemon", arguments, input)
-      input.fileHandleForWriting.write(Data((password ?? "").utf8))
-      input.fileHandleForWriting.closeFile()
+      keyring = run("/usr/bin/gnome-keyring-daemon", arguments, input: password)
       // The collection comes a moment after the service.
       wait { (try? SecretService(address: self.address).defaultCollection()) != nil }
     }
@@ -59,7 +56,9 @@ struct SecretServiceTests {
       process.waitUntilExit()
     }
 
-    private func run(_ program: String, _ arguments: [String], _ input: Pipe? = nil) -> Process {
+    /// Its input is a file: a child of another test that runs beside could hold the other end of a pipe open, and the
+    /// keyring reads its password to the end.
+    private func run(_ program: String, _ arguments: [String], input: String? = nil) -> Process {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: program)
       process.arguments = arguments
@@ -67,7 +66,9 @@ struct SecretServiceTests {
         "HOME": folder, "XDG_DATA_HOME": folder + "/data", "XDG_RUNTIME_DIR": folder, "PATH": "/usr/bin:/bin",
         "DBUS_SESSION_BUS_ADDRESS": address,
       ]
-      process.standardInput = input ?? FileHandle.nullDevice
+      let file = URL(fileURLWithPath: folder + "/input")
+      try! Data((input ?? "").utf8).write(to: file)
+      process.standardInput = try! FileHandle(forReadingFrom: file)
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
       try! process.run()
