@@ -94,9 +94,10 @@ leaks: ## Count the copies that a sniffer reads, with and without protection; fa
 EXAMPLES = $(wildcard policy/*.yaml policy/examples/*.yaml)
 MAN1 = $(wildcard man/*.1)
 MAN5 = $(wildcard man/*.5)
+MAN7 = $(wildcard man/*.7)
 INSTALLED = $(BINDIR)/xpastebridge $(LIBEXECDIR)/xpastebridge-action $(UNITDIR)/xpastebridge.service \
   $(addprefix $(ACTIONDIR)/,$(notdir $(wildcard actions/*.yaml))) \
-  $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) \
+  $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) $(MAN7:man/%=$(MANDIR)/man7/%) \
   $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) \
   $(addprefix $(DOCDIR)/examples/,$(notdir $(EXAMPLES))) \
   $(if $(wildcard completions/xpastebridge.bash),$(BASHDIR)/xpastebridge) \
@@ -115,6 +116,7 @@ install: ## Install the binaries (build them first), the user unit, actions, man
 	chmod 644 $(DESTDIR)$(UNITDIR)/xpastebridge.service
 	for page in $(MAN1); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $$page; done
 	for page in $(MAN5); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $$page; done
+	for page in $(MAN7); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man7 $$page; done
 	for file in $(EXAMPLES); do install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples $$file; done
 	for file in $(DOCS); do install -D -m 644 -t $(DESTDIR)$(DOCDIR) $$file; done
 	$(if $(wildcard completions/xpastebridge.bash),install -D -m 644 completions/xpastebridge.bash \

@@ -32,7 +32,9 @@ let package = Package(
     .target(name: "Selection", dependencies: ["GuardedMemory"], swiftSettings: pure),
     .target(name: "ClipStore", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "ContentActions", dependencies: ["Policy"], swiftSettings: pure),
-    .target(name: "BridgeCore", dependencies: ["ContentActions", "Policy", "Selection"], swiftSettings: pure),
+    .target(name: "Boards", dependencies: ["Policy", "Selection"], swiftSettings: pure),
+    .target(
+      name: "BridgeCore", dependencies: ["Boards", "ContentActions", "Policy", "Selection"], swiftSettings: pure),
     .target(name: "Actions", dependencies: ["Policy", "Selection"], swiftSettings: pure),
     .target(name: "PolicyFile", dependencies: ["ContentActions", "CYaml", "Policy"], swiftSettings: strict),
     .target(
@@ -41,8 +43,10 @@ let package = Package(
     .executableTarget(
       name: "XPasteBridge",
       dependencies: [
-        "Actions", "BridgeCore", "ClipStore", "ContentActions", "GuardedMemory", "Policy", "PolicyFile", "Selection",
-        "X11", "CX11",
+        "Actions", "Boards", "BoardStore", "BridgeCore", "ClipStore", "ContentActions", "GuardedMemory", "Policy",
+        "PolicyFile",
+        "Selection", "X11",
+        "CX11",
         "CSystemd",
       ],
       swiftSettings: shell,
@@ -71,15 +75,19 @@ let package = Package(
       name: "BoardStoreTests", dependencies: ["BoardStore", "CSQLite", "GuardedMemory", "StoreTrial"],
       swiftSettings: strict),
     .testTarget(
-      name: "BridgeCoreTests", dependencies: ["BridgeCore", "ContentActions", "Policy", "PolicyFile", "Selection"],
+      name: "BridgeCoreTests",
+      dependencies: ["Boards", "BridgeCore", "ContentActions", "Policy", "PolicyFile", "Selection"],
       swiftSettings: strict),
+    .testTarget(name: "BoardsTests", dependencies: ["Boards", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(name: "ActionsTests", dependencies: ["Actions", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(
-      name: "X11Tests", dependencies: ["Actions", "X11", "Selection", "XPasteBridge"], swiftSettings: shell),
+      name: "X11Tests", dependencies: ["Actions", "Boards", "BridgeCore", "X11", "Selection", "XPasteBridge"],
+      swiftSettings: shell),
     .testTarget(
       name: "DaemonTests",
       dependencies: [
-        "ActionChild", "XPasteBridge", "BridgeCore", "ClipStore", "ContentActions", "Policy", "Selection", "X11",
+        "ActionChild", "XPasteBridge", "Boards", "BridgeCore", "ClipStore", "ContentActions", "Policy", "Selection",
+        "X11",
       ],
       swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
@@ -89,7 +97,8 @@ let package = Package(
 // Fuzz/run builds the fuzz targets into one program with libFuzzer's driver, for which the executable's code has to be a
 // library, without its main function. In every other build they are tests, which replay what was found.
 let fuzzed: [Target.Dependency] = [
-  "BridgeCore", "ClipStore", "ContentActions", "CSystemd", "CX11", "Policy", "PolicyFile", "Selection", "X11",
+  "Boards", "BoardStore", "BridgeCore", "ClipStore", "ContentActions", "CSystemd", "CX11", "Policy", "PolicyFile",
+  "Selection", "X11",
   "XPasteBridge",
 ]
 if Context.environment["XPB_FUZZ"] != nil {

@@ -5,7 +5,7 @@ _xpastebridge() {
   local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]} name
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "run status sync clients can policy action menu audit help --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "run status sync clients can lockdown policy board action menu audit help --help --version" -- "$current"))
     return
   fi
   name=$first
@@ -13,6 +13,13 @@ _xpastebridge() {
     policy)
       if ((COMP_CWORD == 2)); then
         COMPREPLY=($(compgen -W "check show explain simulate" -- "$current"))
+        return
+      fi
+      name="$first $second"
+      ;;
+    board)
+      if ((COMP_CWORD == 2)); then
+        COMPREPLY=($(compgen -W "list create read write copy watch pin remove wipe" -- "$current"))
         return
       fi
       name="$first $second"
@@ -39,6 +46,8 @@ _xpastebridge() {
     "clients:--timeout" | "clients:-t") return ;;
     "can:--display" | "can:-d") return ;;
     "can:--timeout" | "can:-t") return ;;
+    "lockdown:--display" | "lockdown:-d") return ;;
+    "lockdown:--timeout" | "lockdown:-t") return ;;
     "policy check:--user" | "policy check:-u") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy show:--display" | "policy show:-d") return ;;
     "policy show:--timeout" | "policy show:-t") return ;;
@@ -51,6 +60,32 @@ _xpastebridge() {
     "policy explain:--selection") return ;;
     "policy explain:--policy" | "policy explain:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy simulate:--policy" | "policy simulate:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
+    "board list:--display" | "board list:-d") return ;;
+    "board list:--timeout" | "board list:-t") return ;;
+    "board create:--display" | "board create:-d") return ;;
+    "board create:--timeout" | "board create:-t") return ;;
+    "board create:--members" | "board create:-m") return ;;
+    "board read:--display" | "board read:-d") return ;;
+    "board read:--timeout" | "board read:-t") return ;;
+    "board read:--item" | "board read:-i") return ;;
+    "board read:--type" | "board read:-T") return ;;
+    "board write:--display" | "board write:-d") return ;;
+    "board write:--timeout" | "board write:-t") return ;;
+    "board write:--type" | "board write:-T") return ;;
+    "board write:--expires" | "board write:-e") return ;;
+    "board copy:--display" | "board copy:-d") return ;;
+    "board copy:--timeout" | "board copy:-t") return ;;
+    "board copy:--item" | "board copy:-i") return ;;
+    "board watch:--display" | "board watch:-d") return ;;
+    "board watch:--timeout" | "board watch:-t") return ;;
+    "board pin:--display" | "board pin:-d") return ;;
+    "board pin:--timeout" | "board pin:-t") return ;;
+    "board pin:--item" | "board pin:-i") return ;;
+    "board remove:--display" | "board remove:-d") return ;;
+    "board remove:--timeout" | "board remove:-t") return ;;
+    "board remove:--item" | "board remove:-i") return ;;
+    "board wipe:--display" | "board wipe:-d") return ;;
+    "board wipe:--timeout" | "board wipe:-t") return ;;
     "action list:--display" | "action list:-d") return ;;
     "action list:--timeout" | "action list:-t") return ;;
     "action run:--display" | "action run:-d") return ;;
@@ -78,6 +113,10 @@ _xpastebridge() {
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
       [[ $current == -* ]] || COMPREPLY=($(compgen -W "copy cut paste" -- "$current"))
       ;;
+    "lockdown")
+      COMPREPLY=($(compgen -W "--display --timeout --help" -- "$current"))
+      [[ $current == -* ]] || COMPREPLY=($(compgen -W "on off" -- "$current"))
+      ;;
     "policy check")
       COMPREPLY=($(compgen -W "--user --json --help" -- "$current"))
       [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
@@ -91,6 +130,42 @@ _xpastebridge() {
     "policy simulate")
       COMPREPLY=($(compgen -W "--policy --json --help" -- "$current"))
       [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
+      ;;
+    "board list")
+      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board create")
+      COMPREPLY=($(compgen -W "--display --timeout --members --unique --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board read")
+      COMPREPLY=($(compgen -W "--display --timeout --item --type --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board write")
+      COMPREPLY=($(compgen -W "--display --timeout --type --replace --expires --local-only --help" -- "$current"))
+      [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
+      ;;
+    "board copy")
+      COMPREPLY=($(compgen -W "--display --timeout --item --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board watch")
+      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board pin")
+      COMPREPLY=($(compgen -W "--display --timeout --item --off --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board remove")
+      COMPREPLY=($(compgen -W "--display --timeout --item --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
+    "board wipe")
+      COMPREPLY=($(compgen -W "--display --timeout --help" -- "$current"))
+      [[ $current == -* ]] || :
       ;;
     "action list")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))

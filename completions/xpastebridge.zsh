@@ -10,7 +10,9 @@ _xpastebridge() {
       'sync:wait until the daemon has dealt with all that happened so far'
       'clients:list the X clients and what is known of each'
       'can:say whether an app may copy, cut or paste at all'
+      'lockdown:refuse everything but same-app copy and paste, or no longer'
       'policy:policy commands'
+      'board:board commands'
       'action:action commands'
       'menu:show what the active app may do with what is on the clipboard, and do what is chosen'
       'audit:print audit records from the journal or a file'
@@ -28,6 +30,24 @@ _xpastebridge() {
           'show:show the policy that the daemon has in force'
           'explain:say how a request would be decided, and by which rule'
           'simulate:say which recorded decisions another policy would change'
+        )
+        _describe command words_here
+        return
+      fi
+      name="$name $words[3]"
+      ;;
+    board)
+      if ((CURRENT == 3)); then
+        words_here=(
+          'list:list the boards that this program may use, or the items of one'
+          'create:make a board, for its members until it is removed'
+          'read:print one item'\''s content'
+          'write:put a new item on a board'
+          'copy:copy an item from one board to another, such as general'
+          'watch:print what changes on one board, or on all'
+          'pin:keep an item whatever the quota says, or no longer'
+          'remove:remove an item, or a whole board that a program has made'
+          'wipe:remove all items of a board, pinned ones too'
         )
         _describe command words_here
         return
@@ -90,6 +110,13 @@ _xpastebridge() {
         '*:ACTION:(copy cut paste)' \
         '--help[explain this command]'
       ;;
+    'lockdown')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '*:STATE:(on off)' \
+        '--help[explain this command]'
+      ;;
     'policy check')
       _arguments \
         '*--user=[read this file or directory as the user'\''s, beside the paths or the installed managed files]:PATH:_files' \
@@ -123,6 +150,83 @@ _xpastebridge() {
         '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
         '--json[print JSON]' \
         '*:FILE:_files' \
+        '--help[explain this command]'
+      ;;
+    'board list')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--json[print JSON]' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board create')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--members=[for the members of this board of the policy (default\: this program alone)]:BOARD:' \
+        '--unique[a board of its own name, gone with the command]' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board read')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '--type=[the content'\''s type (default\: UTF8_STRING)]:TYPE:' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board write')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--type=[the content'\''s type (default\: UTF8_STRING)]:TYPE:' \
+        '--replace[in the place of all items that aren'\''t pinned]' \
+        '--expires=[drop it after so many seconds]:SECONDS:' \
+        '--local-only[for programs of this machine alone]' \
+        '*:BOARD [FILE]:_files' \
+        '--help[explain this command]'
+      ;;
+    'board copy')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board watch')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--json[print JSON]' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board pin')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '--off[no longer]' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board remove')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '*:BOARD:' \
+        '--help[explain this command]'
+      ;;
+    'board wipe')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '*:BOARD:' \
         '--help[explain this command]'
       ;;
     'action list')

@@ -25,6 +25,7 @@ final class ServedControl: ControlledDaemon {
   /// How often a method was called.
   private(set) var calls = 0
   var policyState: String { "in-force" }
+  func setLockdown(_ isOn: Bool) throws(ControlFailure) { calls += 1 }
 
   private init() {
     // Short: socket paths have 107 bytes.

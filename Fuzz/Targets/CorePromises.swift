@@ -149,6 +149,8 @@ struct ScenePromises {
         throw Finding(
           "does something to PRIMARY or to a drag, which nobody has touched, or to a forged claim that nobody made")
       case .runAction, .concludeAction: throw Finding("runs an action, which nobody asked for")
+      case .seize, .answer, .announce, .loadBoards, .keepItem, .forgetItems, .forgetBoard:
+        throw Finding("does something to boards, of which there are none")
       case .readAnswer, .endConversion, .claim, .confirm, .reassert, .readPairs, .audit: break
       }
     }

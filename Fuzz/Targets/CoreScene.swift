@@ -248,6 +248,7 @@ final class CoreScene {
     case .retain(_, let held): retained = held
     case .runAction, .concludeAction: break
     case .giveUp, .readPointer, .guardPastes, .releasePointer, .releaseKeyboard, .clearCutBuffer, .retake: break
+    case .seize, .answer, .announce, .loadBoards, .keepItem, .forgetItems, .forgetBoard: break
     case .standIn, .standDown, .reassert, .store, .storeMetadata, .notify, .watch, .unwatch, .audit: break
     }
     return nil

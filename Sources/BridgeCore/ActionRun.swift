@@ -30,7 +30,7 @@ public enum ActionOutcome: Hashable, Sendable {
   case busy
   /// Somebody copied, or the clip ended or had its one paste, while it ran: the result is dropped.
   case overtaken
-  /// Its result goes to a board, of which there are none yet.
+  /// Its result would go to a board, where none is put yet.
   case noBoard(String)
   /// It gave nothing.
   case failed(ActionFailure)

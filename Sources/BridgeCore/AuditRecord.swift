@@ -83,6 +83,8 @@ public struct AuditRecord: Hashable, Sendable {
     case rival
     /// One X client is refused again and again.
     case flood
+    /// A board has no room: its quota is full, or filled by pinned items.
+    case boardQuota = "board-quota"
     /// The source didn't show its content in time for a press of the middle button to be decided.
     case pressTimeout = "press-timeout"
     /// Too many actions at once, or one after the other.

@@ -1,3 +1,4 @@
+import Boards
 import Policy
 import Selection
 
@@ -65,13 +66,19 @@ public struct Bridge: Sendable {
   var runs: [UInt64: OpenRun] = [:]
   var runCount: UInt64 = 0
 
+  /// The boards, and the selections that stand for them.
+  public internal(set) var boards: BoardTable
+  var boardAtoms = BoardAtoms()
+
   /// A core with nothing on its selections.
   ///
   /// - Parameters:
   ///   - atoms: the server's numbers for the names we know.
   ///   - policy: the policy to start with.
   ///   - resourceMask: which bits of an XID number a client's own resources; from the server's connection setup.
-  public init(atoms: KnownAtoms, policy: PolicySet, resourceMask: UInt32 = 0x1f_ffff) {
+  ///   - boardCount: where the counts of boards begin: more than those of the run before.
+  public init(atoms: KnownAtoms, policy: PolicySet, resourceMask: UInt32 = 0x1f_ffff, boardCount: UInt64 = 0) {
+    boards = BoardTable(startingAt: boardCount)
     self.atoms = atoms
     self.policy = policy
     self.resourceMask = resourceMask
@@ -102,6 +109,7 @@ public struct Bridge: Sendable {
     case .ownerChanged(let change): ownerChanged(change, from: subject, at: now)
     case .claimForged(let selection, let time): claimForged(selection, time)
     case .claimSettled(let selection, let outcome): claimSettled(selection, outcome, at: now)
+    case .seized(let selection, let time): seized(selection, at: time, now)
     case .conversionRequested(let request): conversionRequested(request, from: subject, at: now)
     case .conversionAnswered(let id, let stored):
       probeAnswered(id, isStored: stored) ?? conversionAdvanced(id, at: now) { $0.answered(stored: stored) }
@@ -153,7 +161,8 @@ public struct Bridge: Sendable {
       claimedAt[selection] = now
       if selection == atoms.drag { heldDrag = HeldDrag(source: claim.owner, lookAt: Self.nextLook(after: now)) }
       let hasClip = claim.holding.clip != nil
-      return (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
+      let kept = claim.isCopy ? keepCopy(claim.holding, on: selection, at: now) : []
+      return kept + (hasClip ? confirmSaves(claim.saves) : refuseSaves(claim.saves)) + claim.records.map { .audit($0) }
         + conclusion(of: claim, outcome)
         + serve(claim.waiting, at: now)
     case .superseded where claim.isRestored:
@@ -165,6 +174,26 @@ public struct Bridge: Sendable {
       phases[selection] = .overtaken(claim)
       return refuseSaves(claim.saves) + refuse(claim.waiting) + dropProbes() + conclusion(of: claim, outcome)
     }
+  }
+
+  /// Takes `selection`, whoever owns it; the outcome comes as `.seized`.
+  mutating func seize(_ selection: NamedAtom, with clip: Clip?, records: [AuditRecord] = [], isCopy: Bool = false) {
+    // Since when is known when it is done.
+    phases[selection] = .claiming(
+      Claim(Holding(time: .current, clip: clip), expecting: .none, records: records, isCopy: isCopy))
+  }
+
+  private mutating func seized(_ selection: NamedAtom, at time: ServerTime?, _ now: MonotonicTime) -> [Effect] {
+    guard case .claiming(let claim) = phases[selection] else { return [] }
+    guard let time else {
+      // Whoever was quicker has copied since.
+      phases[selection] = isBoard(selection) ? nil : .unowned
+      return []
+    }
+    phases[selection] = .claiming(
+      Claim(
+        Holding(time: time, clip: claim.holding.clip), expecting: .none, records: claim.records, isCopy: claim.isCopy))
+    return claimSettled(selection, .held, at: now)
   }
 
   /// Nobody honest names our window as owner. Whose claim it is can't be known, so nothing of it is kept; a clip that we
@@ -186,11 +215,13 @@ public struct Bridge: Sendable {
   // MARK: policy
 
   /// Puts `policy` in force: verdicts given under the old one are forgotten, clips held are decided anew, and apps that
-  /// keep our list of targets are made to ask again.
-  public mutating func replacePolicy(_ policy: PolicySet, at now: MonotonicTime) -> [Effect] {
+  /// keep our list of targets are made to ask again. `boards` are the selections of the boards that it names.
+  public mutating func replacePolicy(
+    _ policy: PolicySet, boards: [NamedAtom] = [], at now: MonotonicTime
+  ) -> [Effect] {
     self.policy = policy
-    var effects = rewatch(at: now)
-    for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
+    var effects = rewatch(at: now) + reviseBoards(boards)
+    for selection in phases.keys.filter({ !isBoard($0) }).sorted(by: { $0.atom.id < $1.atom.id }) {
       recorded[selection] = [:]
       switch phases[selection]! {
       case .held(let holding):
@@ -251,9 +282,8 @@ public struct Bridge: Sendable {
   /// When `.deadlineReached` has to be handed in, if nothing happens before; `nil` when nothing waits.
   public var nextDeadline: MonotonicTime? {
     var next = transfers.values.map { idleDeadline(of: $0) }.min()
-    if let due = heldDrag?.lookAt { next = next.map { min($0, due) } ?? due }
-    if let due = pointer.press?.deadline { next = next.map { min($0, due) } ?? due }
-    if let due = probes.values.map(\.until).min() { next = next.map { min($0, due) } ?? due }
+    let dues = [heldDrag?.lookAt, pointer.press?.deadline, boards.nextExpiry, probes.values.map(\.until).min()]
+    for due in dues.compactMap(\.self) { next = next.map { min($0, due) } ?? due }
     for (selection, phase) in phases {
       guard let due = deadline(of: phase, on: selection) else { continue }
       next = next.map { min($0, due) } ?? due
@@ -274,6 +304,7 @@ public struct Bridge: Sendable {
     case .capturing(let capture): return deadline(of: capture)
     case .held(let holding):
       guard let clip = holding.clip else { return nil }
+      if isBoard(selection) { return usedUp[selection]?.until }
       return [clip.expiry, usedUp[selection]?.until].compactMap { $0 }.min()
     }
   }
@@ -286,6 +317,7 @@ public struct Bridge: Sendable {
     }
     effects += lookAfterDrag(at: now)
     effects += endProbes(at: now)
+    effects += boards.expire(at: now).flatMap { expired($0) }
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
@@ -304,6 +336,7 @@ public struct Bridge: Sendable {
   }
 
   private mutating func expire(_ holding: Holding, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
+    if isBoard(selection) { return dropFront(of: selection) }
     guard let clip = holding.clip, !clip.entries.isEmpty else { return [] }
     noteEnd(of: clip, on: selection, at: now)
     phases[selection] = .held(Holding(time: holding.time, clip: nil))
@@ -355,8 +388,9 @@ public struct Bridge: Sendable {
 
   /// Bytes of all clips held, arriving and still being sent.
   var totalByteCount: Int {
-    let kept = phases.values.reduce(0) { sum, phase in
-      switch phase {
+    let kept = phases.reduce(boards.byteCount) { sum, entry in
+      switch entry.value {
+      case .held where isBoard(entry.key): sum
       case .held(let holding): sum + (holding.clip?.byteCount ?? 0)
       case .claiming(let claim), .overtaken(let claim): sum + (claim.holding.clip?.byteCount ?? 0)
       case .capturing(let capture): sum + capture.byteCount

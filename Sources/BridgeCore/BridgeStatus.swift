@@ -77,7 +77,7 @@ extension Bridge {
   /// How the selections stand.
   public var status: [BridgeStatus] {
     // CLIPBOARD first: it is what most who look ask for.
-    let shown = phases.keys.sorted {
+    let shown = phases.keys.filter { !isBoard($0) }.sorted {
       ($0 == atoms.clipboard ? 0 : 1, $0.atom.id) < ($1 == atoms.clipboard ? 0 : 1, $1.atom.id)
     }
     return shown.map { selection in

@@ -4,14 +4,20 @@ import Selection
 extension Bridge {
   /// A selection has a new owner: the copy is decided, and denied or captured (product.md 5.2, 5.3).
   mutating func ownerChanged(_ change: OwnerChange, from subject: Subject?, at now: MonotonicTime) -> [Effect] {
-    guard let phase = phases[change.selection] else { return [] }
+    guard let phase = phases[change.selection] ?? (isBoard(change.selection) ? .unowned : nil) else { return [] }
     if change.selection == atoms.drag { return dragChanged(change, from: subject, phase, at: now) }
-    guard change.owner != .none else { return ownerGone(change, from: phase, at: now) }
+    guard change.owner != .none else {
+      return isBoard(change.selection)
+        ? boardOwnerGone(change, from: phase, at: now) : ownerGone(change, from: phase, at: now)
+    }
     let source = subject ?? .unknown
     noteLoss(of: phase, on: change.selection, at: now)
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     noteCut(change)
+    if let denial = boardDenial(on: change.selection, to: source) {
+      return effects + denyCopy(change, source: source, denial)
+    }
     let request = Request(
       action: action(on: change.selection), source: source, selection: policyName(of: change.selection))
     if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
@@ -93,9 +99,11 @@ extension Bridge {
   mutating func denyCopy(
     _ change: OwnerChange, source: Subject, _ decision: Decision
   ) -> [Effect] {
-    let holding = Holding(time: change.selectionTime, clip: nil)
+    // What a board holds stays on it.
+    let holding = Holding(time: change.selectionTime, clip: boardClip(on: change.selection))
     let record = record(
-      kind(on: change.selection), on: change.selection, source: source, decision: decision, outcome: .emptied)
+      kind(on: change.selection), on: change.selection, source: source, decision: decision,
+      outcome: isBoard(change.selection) ? .refused : .emptied)
     return claim(Claim(holding, expecting: change.owner, records: [record]), on: change.selection)
   }
 
@@ -218,8 +226,8 @@ extension Bridge {
     }
     capture.list = list
     guard !list.wanted.isEmpty || isMadeByPointer(selection) else {
-      // An empty copy clears for good (product.md 5.7).
-      let holding = Holding(time: capture.selectionTime, clip: nil)
+      // An empty copy clears for good (product.md 5.7), but for boards: those are cleared by removing items.
+      let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
       return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
     }
     guard !list.wanted.isEmpty else {

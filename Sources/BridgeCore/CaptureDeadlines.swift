@@ -24,6 +24,8 @@ extension Bridge {
     if capture.takenBy != nil { return takeDrag(capture, limit: .captureTimeout) }
     if capture.listing != nil, capture.claim == nil {
       var capture = capture
+      // On a board nobody but us may stand in for the members' owner.
+      if isBoard(selection) { return refuseWhole(capture, on: selection, limit: .targetsTimeout) }
       let effects = leave(capture, on: selection, limit: .targetsTimeout)
       (capture.isOverdue, capture.saves) = (true, [])
       phases[selection] = .capturing(capture)

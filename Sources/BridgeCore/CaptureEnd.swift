@@ -24,7 +24,7 @@ extension Bridge {
       if staysWithOwner { return effects + keepWithOwner(capture, nil, on: selection, limit: limit) }
       // Nothing came, in time or at all: a restricted source must not stay unguarded, since what it gives others later
       // would leak.
-      guard !policy.isRestricted(capture.source) else {
+      guard !policy.isRestricted(capture.source), !isBoard(selection) else {
         return effects + refuseWhole(capture, on: selection, limit: limit ?? capture.failed.compactMap(\.limit).first)
       }
       return effects + leave(capture, on: selection, limit: limit)
@@ -45,7 +45,7 @@ extension Bridge {
     if isRepetition { records.append(repetition(by: offerer, like: records.first, on: selection)) }
     guard let kept = judged.clip.entries.first else {
       noteRefusal(of: capture, as: judged, on: selection, at: now)
-      let holding = Holding(time: capture.selectionTime, clip: nil)
+      let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
       return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
     }
     if staysWithOwner {
@@ -60,9 +60,16 @@ extension Bridge {
             limit: .rival)))
       return effects + refuseSaves(capture.saves)
     }
+    if let obstacle = boardObstacle(to: judged.clip, on: selection) {
+      let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
+      let record = quotaRecord(of: judged.clip, obstacle, on: selection)
+      return effects + claim(Claim(holding, expecting: owner, records: [record]), on: selection)
+    }
     let holding = Holding(time: capture.selectionTime, clip: judged.clip)
     effects += probe(capture, on: selection, at: now)
-    return effects + claim(Claim(holding, expecting: owner, saves: capture.saves, records: records), on: selection)
+    return effects
+      + claim(
+        Claim(holding, expecting: owner, saves: capture.saves, records: records, isCopy: true), on: selection)
   }
 
   /// Nothing usable came: the selection stays with its owner.
@@ -93,7 +100,9 @@ extension Bridge {
     if staysWithOwner(capture.source, on: selection) {
       return effects + keepWithOwner(capture, nil, on: selection, limit: limit)
     }
-    guard policy.isRestricted(capture.source) else { return effects + leave(capture, on: selection, limit: limit) }
+    guard policy.isRestricted(capture.source) || isBoard(selection) else {
+      return effects + leave(capture, on: selection, limit: limit)
+    }
     return effects + refuseWhole(capture, on: selection, limit: limit)
   }
 
@@ -108,7 +117,7 @@ extension Bridge {
       kind: capture.kind, selection: policyName(of: selection), source: capture.source,
       targets: capture.failed.map(\.target.name), verdict: .deny, reason: reason, outcome: .emptied, limit: limit,
       notifies: true, isAlwaysWritten: true)
-    let holding = Holding(time: capture.selectionTime, clip: nil)
+    let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
     return claim(Claim(holding, expecting: capture.owner, saves: capture.saves, records: [record]), on: selection)
   }
 

@@ -21,6 +21,8 @@ struct Clip: Sendable {
   let listsSaveTargets: Bool
   /// How it was made, where no program copied it.
   var derivation: Derivation?
+  /// Whether it is for programs of this machine alone.
+  var isLocalOnly = false
   /// In the owner's own order.
   var entries: [Entry]
 
@@ -102,13 +104,16 @@ struct Claim: Sendable {
   let run: UInt64?
   /// Pastes to answer when it is ours.
   private(set) var waiting: [WaitingPaste] = []
+  /// Whether it is a new copy, which boards may keep.
+  let isCopy: Bool
 
   init(
     _ holding: Holding, expecting owner: Window, saves: [SaveRequest] = [], records: [AuditRecord] = [],
-    isRestored: Bool = false, run: UInt64? = nil
+    isRestored: Bool = false, run: UInt64? = nil, isCopy: Bool = false
   ) {
     self.isRestored = isRestored
     self.run = run
+    self.isCopy = isCopy
     self.holding = holding
     self.owner = owner
     self.saves = saves
@@ -116,7 +121,9 @@ struct Claim: Sendable {
   }
 
   /// The same claim when the selection has no owner any more.
-  var ofAbandonedSelection: Claim { Claim(holding, expecting: .none, records: records) }
+  var ofAbandonedSelection: Claim {
+    Claim(holding, expecting: .none, records: records, isCopy: isCopy)
+  }
 
   /// The same claim with pastes that wait for it.
   func answering(_ waiting: [WaitingPaste]) -> Claim {

@@ -1,3 +1,4 @@
+import Boards
 import Policy
 import Selection
 
@@ -61,6 +62,8 @@ public enum Effect: Hashable, Sendable {
   case claim(selection: NamedAtom, time: ServerTime, expecting: Window)
   /// Ask whether `selection`, taken before, is still ours; report `.claimSettled`.
   case confirm(selection: NamedAtom)
+  /// Take these selections, whoever owns them, as a program does that has just copied; report `.seized` of each.
+  case seize([NamedAtom])
   /// Take `selection` again with the time it is held since, so that apps that keep our list of targets ask anew.
   case reassert(selection: NamedAtom, time: ServerTime)
   /// Have the requests for `selection` come to us from now on, if `source` still owns it and no newer change waits to be
@@ -102,6 +105,18 @@ public enum Effect: Hashable, Sendable {
   case runAction(ActionRun)
   /// Tell whoever asked for this run how it ended.
   case concludeAction(UInt64, ActionOutcome)
+  /// Answer the call to a board that is being handled.
+  case answer(BoardAnswer)
+  /// Tell those who watch the board and may use it.
+  case announce(BoardNotice)
+  /// Read what was stored of these boards and hand it in by `Bridge.restoreBoards`.
+  case loadBoards([String])
+  /// Store an item of a board that outlives us, or that it is pinned or no longer so.
+  case keepItem(BoardItem, on: String)
+  /// Remove stored items of a board, and wipe where they lay.
+  case forgetItems([UInt64], of: String)
+  /// Remove all that is stored of a board, and wipe where it lay.
+  case forgetBoard(String)
   /// Write an audit record.
   case audit(AuditRecord)
 }

@@ -36,6 +36,7 @@ extension Bridge {
   public var watchedSelections: [NamedAtom] {
     [atoms.clipboard] + [atoms.primary, atoms.secondary].filter { mode(of: $0) != .off }
       + (policy.speaksOfDrags ? [atoms.drag] : [])
+      + boardAtoms.all.sorted { $0.atom.id < $1.atom.id }
   }
 
   private func mode(of selection: NamedAtom) -> SelectionGuard {
@@ -177,13 +178,14 @@ extension Bridge {
   mutating func rewatch(at now: MonotonicTime) -> [Effect] {
     var effects: [Effect] = []
     let watched = watchedSelections
-    for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) where !watched.contains(selection) {
+    for selection in [atoms.primary, atoms.secondary, atoms.drag]
+    where phases[selection] != nil && !watched.contains(selection) {
       if case .held(let holding) = phases[selection] { effects.append(giveUp(selection, since: holding.time)) }
       effects += abandonCapture(on: selection)
       if selection == atoms.drag { heldDrag = nil }
       (phases[selection], earlierReading[selection]) = (nil, nil)
     }
-    for selection in watched {
+    for selection in watched where !isBoard(selection) {
       switch phases[selection] {
       case nil: phases[selection] = .unowned
       case .lingering(let lingering):

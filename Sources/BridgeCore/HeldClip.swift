@@ -62,11 +62,12 @@ extension Bridge {
     return records + claim(Claim(holding, expecting: .none, isRestored: true), on: selection) + retentions()
   }
 
-  /// Says of each selection what it is held with, where that has changed: one place for all the ways in which a clip
+  /// Says of each selection, boards apart, what it is held with, where that has changed: one place for all the ways in which a clip
   /// begins and ends.
   mutating func retentions() -> [Effect] {
     var effects: [Effect] = []
-    for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
+    let own = [atoms.clipboard, atoms.primary, atoms.secondary].filter { phases[$0] != nil }
+    for selection in own.sorted(by: { $0.atom.id < $1.atom.id }) {
       // What becomes of it is known when the claim is settled.
       if case .claiming? = phases[selection] { continue }
       let held = retainable(on: selection)

@@ -37,14 +37,17 @@ extension Bridge {
     return judge(clip, forms, on: selection)
   }
 
-  /// Decides a clip's representations under the policy in force.
-  func judge(_ clip: Clip, _ forms: [Representation], on selection: NamedAtom) -> JudgedClip {
+  /// Decides a clip's representations under the policy in force; `origin` is the selection that its copy was made on,
+  /// where that is another one.
+  func judge(
+    _ clip: Clip, _ forms: [Representation], on selection: NamedAtom, copiedOn origin: String? = nil
+  ) -> JudgedClip {
     var judged = JudgedClip(clip: clip)
     judged.clip.entries = []
     for form in forms {
       let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
       let decision = policy.evaluate(
-        all: clip.requests(clip.kind == .cut ? .cut : .copy, facts, on: policyName(of: selection)))
+        all: clip.requests(clip.kind == .cut ? .cut : .copy, facts, on: origin ?? policyName(of: selection)))
       let isOversized = decision.obligations.maxSize.map { facts.size > $0 } ?? false
       if decision.grant == nil || isOversized {
         judged.refuse(form, by: decision)
@@ -120,6 +123,7 @@ extension Bridge {
 
   /// Remembers the clip that somebody takes from us right after we took it: perhaps to offer the same again.
   mutating func noteLoss(of phase: Phase, on selection: NamedAtom, at now: MonotonicTime) {
+    guard !isBoard(selection) else { return }
     if case .overtaken(let claim) = phase, let clip = claim.holding.clip { noteEnd(of: clip, on: selection, at: now) }
     guard case .held(let holding) = phase else { return }
     guard let clip = holding.clip else {
@@ -141,7 +145,7 @@ extension Bridge {
 
   /// Remembers a clip under rules that is cleared, expires or is overtaken, since tools that have read it bring it back.
   mutating func noteEnd(of clip: Clip, on selection: NamedAtom, at now: MonotonicTime) {
-    guard clip.isSensitive || policy.isRestricted(clip.source) else { return }
+    guard clip.isSensitive || policy.isRestricted(clip.source), !isBoard(selection) else { return }
     contests[selection] = Contest(of: clip, Fingerprint(clip.entries.map(\.representation)), at: now)
   }
 
@@ -154,6 +158,7 @@ extension Bridge {
   /// Remembers a copy of which nothing was kept.
   mutating func noteRefusal(of capture: Capture, as judged: JudgedClip, on selection: NamedAtom, at now: MonotonicTime)
   {
+    guard !isBoard(selection) else { return }
     contests[selection] = Contest(of: judged.clip, Fingerprint(capture.received), at: now)
   }
 

@@ -177,6 +177,10 @@ extension Bridge {
     to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime
   ) -> Access {
     if let used = usedUp[selection], used.by != subject || used.until.map({ now >= $0 }) ?? false { return .withheld }
+    if clip.isLocalOnly, !subject.isLocal { return .withheld }
+    if let denial = boardDenial(on: selection, from: clip.source, copiedUnder: entry.decision.reason, to: subject) {
+      return .refused(denial)
+    }
     if let denial = policy.denial(
       byAudience: entry.audience, copiedUnder: entry.decision.reason, from: clip.source, to: subject)
     {

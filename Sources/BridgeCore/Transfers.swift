@@ -142,7 +142,7 @@ extension Bridge {
     transfers.keys.contains { $0.window == window } ? [] : [.unwatch(window)]
   }
 
-  private mutating func served(
+  mutating func served(
     _ form: Representation, _ decision: Decision, _ source: Subject, _ subject: Subject, _ selection: NamedAtom,
     isOneShot: Bool, _ clipNumber: UInt64, at now: MonotonicTime
   ) -> [Effect] {

@@ -73,6 +73,8 @@ public enum Reason: Hashable, Sendable {
   indirect case outsideAudience(Reason)
   /// The policy could not be read; only same-app actions are allowed.
   case locked
+  /// The person has locked everything but same-app actions down.
+  case lockdown
 }
 
 /// What an allow or a private decision still demands (product.md 2).

@@ -13,6 +13,7 @@ extension Reason: CustomStringConvertible {
     case .sameApp: "an app's right to its own clip"
     case .outsideAudience(let copy): "the clip's audience, set by \(copy)"
     case .locked: "the lock, since the policy files have errors"
+    case .lockdown: "the lockdown that somebody has set"
     }
   }
 }

@@ -58,6 +58,9 @@ extension PolicySet {
       settings.append(
         .init(side: side, name: "enforce", position: nil, text: "false: refusals are recorded, not enforced"))
     }
+    if !liftsLockdown {
+      settings.append(.init(side: .managed, name: "lift-lockdown", position: nil, text: "false"))
+    }
     settings += entries(\.keys) { side, keys in
       .init(side: side, name: "keys of \(keys.apps)", position: keys.position, text: "\(keys)")
     }
@@ -99,6 +102,7 @@ extension BoardPolicy: CustomStringConvertible {
     if let expiresAfterSeconds { words.append("expires: \(expiresAfterSeconds)s") }
     if let maxBytes { words.append("max-size: \(maxBytes)") }
     if let maxItems { words.append("max-items: \(maxItems)") }
+    if let maxTotalBytes { words.append("max-total: \(maxTotalBytes)") }
     return words.joined(separator: "; ")
   }
 }

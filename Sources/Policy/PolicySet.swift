@@ -9,7 +9,7 @@ public struct PolicySet: Sendable {
   /// The limits in force: the managed ruleset's, then the user's, then the defaults.
   public var limits: Limits { storage.limits }
   var rulesets: [CompiledRuleset] { storage.rulesets }
-  var isLocked: Bool { storage.isLocked }
+  var isLocked: Bool { storage.lock != nil }
   var memo: PolicyMemo { storage.memo }
 
   /// Everything that never changes, in one place, so that a policy is handed around as one pointer.
@@ -18,16 +18,17 @@ public struct PolicySet: Sendable {
     let user: Ruleset
     let limits: Limits
     let rulesets: [CompiledRuleset]
-    let isLocked: Bool
+    let lock: Reason?
     let decides: Bool
     let obligationsByRule: [RuleReference: Obligations]
     let boards: [BoardPolicy]
+    let boardNumbers: [String: Int]
     let memo = PolicyMemo()
 
-    init(managed: Ruleset, user: Ruleset, isLocked: Bool) {
+    init(managed: Ruleset, user: Ruleset, lock: Reason?) {
       self.managed = managed
       self.user = user
-      self.isLocked = isLocked
+      self.lock = lock
       let compiled = CompiledRuleset(managed, isManaged: true)
       rulesets = [compiled, CompiledRuleset(user, outerGroups: compiled.groups, isManaged: false)]
       decides = !managed.rules.isEmpty || !user.rules.isEmpty || managed.defaultDecision != nil
@@ -41,6 +42,9 @@ public struct PolicySet: Sendable {
       }
       obligationsByRule = obligations
       boards = managed.boards + user.boards
+      var numbers: [String: Int] = [:]
+      for (number, board) in boards.enumerated() where numbers[board.name] == nil { numbers[board.name] = number }
+      boardNumbers = numbers
     }
   }
 
@@ -58,15 +62,21 @@ public struct PolicySet: Sendable {
   /// Allows everything: no policy files at all.
   public static let allowEverything = PolicySet(managed: Ruleset(), user: Ruleset())
   /// Allows same-app copy and paste only: the policy files can't be read (product.md 3).
-  public static let locked = PolicySet(managed: Ruleset(), user: Ruleset(), isLocked: true)
+  public static let locked = PolicySet(managed: Ruleset(), user: Ruleset(), lock: .locked)
+  /// Whether it stands for files that can't be read: then nothing is known of boards and their members.
+  public var isUnreadable: Bool { storage.lock == .locked }
+  /// Whether the person may lift a lockdown; managed files decide. By default they may.
+  public var liftsLockdown: Bool { managed.liftsLockdown ?? true }
+  /// The same with everything but same-app copy and paste refused, until it is lifted. Boards and their members stay.
+  public var lockedDown: PolicySet { PolicySet(managed: managed, user: user, lock: storage.lock ?? .lockdown) }
 
   /// Compiles two rulesets. A default in the user's is ignored: a user has none.
   public init(managed: Ruleset, user: Ruleset) {
-    self.init(managed: managed, user: user, isLocked: false)
+    self.init(managed: managed, user: user, lock: nil)
   }
 
-  private init(managed: Ruleset, user: Ruleset, isLocked: Bool) {
-    storage = Storage(managed: managed, user: user, isLocked: isLocked)
+  private init(managed: Ruleset, user: Ruleset, lock: Reason?) {
+    storage = Storage(managed: managed, user: user, lock: lock)
   }
 
   private func stricter(
@@ -81,7 +91,8 @@ public struct PolicySet: Sendable {
   public var isEnforced: Bool { managed.isEnforced && user.isEnforced }
   /// The same policy with everything put into effect: what expectations and simulations are about.
   public var whenEnforced: PolicySet {
-    isEnforced ? self : PolicySet(managed: managed.enforced(true), user: user.enforced(true))
+    isEnforced
+      ? self : PolicySet(managed: managed.enforced(true), user: user.enforced(true), lock: storage.lock)
   }
 
   /// Decides a request: the first rule that matches within each ruleset, the stricter of the two.
@@ -90,22 +101,22 @@ public struct PolicySet: Sendable {
   /// app always is.
   public func evaluate(_ request: Request) -> Evaluation {
     let isSameApp = request.isSameApp
-    if isLocked { return .decided(lockedDecision(request, isSameApp: isSameApp)) }
+    if let lock = storage.lock { return .decided(lockedDecision(request, lock, isSameApp: isSameApp)) }
     guard storage.decides, !(isSameApp && request.action == .drag) else {
       return .decided(Decision(verdict: .allow, reason: isSameApp ? .sameApp : .builtInDefault, grants: true))
     }
     return memo.use { table in evaluate(request, isSameApp: isSameApp, table: &table) }
   }
 
-  private func lockedDecision(_ request: Request, isSameApp: Bool) -> Decision {
+  private func lockedDecision(_ request: Request, _ lock: Reason, isSameApp: Bool) -> Decision {
     guard request.action.hasDestination else {
       var alone = Obligations()
       alone.isAppAlone = true
-      return Decision(verdict: .private, reason: .locked, obligations: alone, grants: true)
+      return Decision(verdict: .private, reason: lock, obligations: alone, grants: true)
     }
     return isSameApp
       ? Decision(verdict: .allow, reason: .sameApp, grants: true)
-      : Decision(verdict: .deny, reason: .locked, grants: false)
+      : Decision(verdict: .deny, reason: lock, grants: false)
   }
 
   /// The audience of a clip that `subject` copied under `decision`: for `private` the board the rule names, else the
@@ -142,9 +153,12 @@ public struct PolicySet: Sendable {
 
   /// Whether `subject` is a member of the board of this name; nobody is of a board that no policy defines.
   public func isMember(_ subject: Subject, of board: String) -> Bool {
-    guard let number = boards.firstIndex(where: { $0.name == board }) else { return false }
+    guard let number = storage.boardNumbers[board] else { return false }
     return profile(of: subject).boards.contains(number)
   }
+
+  /// What the policies say of the board of this name; `nil` when none names it.
+  public func board(named name: String) -> BoardPolicy? { storage.boardNumbers[name].map { boards[$0] } }
 
   /// The boards that allowed copies of `subject` are also kept on: those with `mirror: true` that it is a member of.
   public func mirrors(of subject: Subject) -> [BoardPolicy] {

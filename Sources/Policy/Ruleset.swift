@@ -35,6 +35,8 @@ public struct BoardPolicy: Hashable, Sendable {
   public var maxBytes: Int?
   /// How many items are kept.
   public var maxItems: Int?
+  /// Bytes of all its items.
+  public var maxTotalBytes: Int?
 
   /// A board for `members` that keeps nothing by itself.
   public init(name: String, position: SourcePosition, members: Matcher) {
@@ -165,6 +167,8 @@ public struct Ruleset: Hashable, Sendable {
   public var cutBuffers: SelectionGuard?
   /// Whether what it decides is put into effect, or only recorded.
   public private(set) var isEnforced = true
+  /// Whether the person may lift a lockdown.
+  public var liftsLockdown: Bool?
   /// What the administrator expects of it.
   public var expectations: [Expectation] = []
 

@@ -59,8 +59,7 @@ extension PolicySet {
 
   /// Whether any app at all is protected on CLIPBOARD: else nobody's copy keys have to be stopped.
   public var hasProtection: Bool {
-    guard !isLocked else { return false }
-    return rulesets.contains { ruleset in
+    rulesets.contains { ruleset in
       ruleset.rules.contains { rule in
         rule.obligations.protect && (rule.selections?.contains("clipboard") ?? true)
           && !rule.decidedActions.isDisjoint(with: [.copy, .cut])

@@ -89,6 +89,9 @@ public struct Subject: Hashable, Sendable {
   /// Whether the server knows no local process behind the X client, while something else is known of it.
   public var isRemote: Bool { origin == .remote && !isUnknown }
 
+  /// Whether it is known to be a process of this machine.
+  public var isLocal: Bool { if case .local = origin { true } else { false } }
+
   /// Whether this and `other` are the same app, whose own content it may always read back (product.md 2).
   ///
   /// Either the same process, or the same attested executable that says the same class in the same sandbox. A class

@@ -153,7 +153,7 @@ struct ActionReader {
     guard let name = fields.line(node, "`clipboard` or a board for `to`", upTo: 128) else { return nil }
     guard name != "clipboard" else { return .clipboard }
     fields.report.warn(
-      .notBuilt, at: node.position, "`\(name)` in `to` can't be reached yet: nothing is stored on boards",
+      .notBuilt, at: node.position, "`\(name)` in `to` can't be reached yet: results of actions aren't put on boards",
       hint: "write `clipboard`, or leave `to` out")
     return .board(name)
   }

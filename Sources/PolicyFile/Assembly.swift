@@ -20,6 +20,8 @@ struct Assembly {
       ruleset.primary = stricter(ruleset.primary, file.primary)
       ruleset.secondary = stricter(ruleset.secondary, file.secondary)
       ruleset.cutBuffers = stricter(ruleset.cutBuffers, file.cutBuffers)
+      // Of several the stricter: that nobody may.
+      if let lifts = file.liftsLockdown { ruleset.liftsLockdown = lifts && ruleset.liftsLockdown ?? true }
       if let found = file.defaultDecision,
         found.verdict > ruleset.defaultDecision?.verdict ?? .allow
           || ruleset.defaultDecision == nil

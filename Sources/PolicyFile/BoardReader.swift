@@ -37,7 +37,7 @@ struct BoardReader {
   }
 
   private func board(_ name: String, _ key: Node, _ value: Node, _ matchers: inout MatcherReader) -> BoardPolicy? {
-    let keys = ["members", "mirror", "persistent", "local-only", "expires", "max-size", "max-items"]
+    let keys = ["members", "mirror", "persistent", "local-only", "expires", "max-size", "max-items", "max-total"]
     guard let entries = fields.mapping(value, in: "a board", keys: keys) else { return nil }
     guard let node = entries["members"] else {
       fields.report.error(.missingKey, at: key.position, "expected `members` in board `\(name)`, found none")
@@ -51,15 +51,7 @@ struct BoardReader {
     board.expiresAfterSeconds = entries["expires"].flatMap { fields.seconds($0, "expires") }
     board.maxBytes = entries["max-size"].flatMap { fields.size($0, "max-size", in: 1...1 << 40) }
     board.maxItems = entries["max-items"].flatMap { fields.count($0, "max-items", in: 1...10_000) }
-    let isInUse = [
-      ("mirror", board.mirrors), ("persistent", board.isPersistent), ("local-only", board.isLocalOnly),
-      ("expires", board.expiresAfterSeconds != nil), ("max-size", board.maxBytes != nil),
-      ("max-items", board.maxItems != nil),
-    ]
-    for (key, isSet) in isInUse where isSet {
-      guard let node = entries[key] else { continue }
-      fields.warnAboutStoring(node, "`\(key)` of board `\(name)`")
-    }
+    board.maxTotalBytes = entries["max-total"].flatMap { fields.size($0, "max-total", in: 1...1 << 40) }
     return board
   }
 

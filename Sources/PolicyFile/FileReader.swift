@@ -15,6 +15,7 @@ struct FileContent {
   var primary: SelectionGuard?
   var secondary: SelectionGuard?
   var cutBuffers: SelectionGuard?
+  var liftsLockdown: Bool?
   var expectations: [Expectation] = []
   /// Where it says `enforce: false`.
   var notEnforced: SourcePosition?
@@ -39,7 +40,7 @@ struct FileReader {
 
   static let keys = [
     "ends-with-mark", "version", "enforce", "groups", "boards", "rules", "keys", "default", "limits", "primary",
-    "secondary", "cut-buffers", "expect",
+    "secondary", "cut-buffers", "lift-lockdown", "expect",
   ]
 
   /// The content of `file`; parts with errors are left out of it.
@@ -73,6 +74,7 @@ struct FileReader {
     content.primary = entries["primary"].flatMap { mode($0, "primary") }
     content.secondary = entries["secondary"].flatMap { mode($0, "secondary") }
     content.cutBuffers = entries["cut-buffers"].flatMap { mode($0, "cut-buffers") }
+    content.liftsLockdown = entries["lift-lockdown"].flatMap(liftsLockdown)
     content.groupUses = rules.matchers.groupUses
     content.boardUses = rules.boardUses
     content.ruleNames = rules.names
@@ -118,6 +120,16 @@ struct FileReader {
     guard let verdict = fields.word(node, "a decision", of: Verdict.self) else { return nil }
     if verdict == .ask { fields.warnAboutAsking(node, "default") }
     return DefaultDecision(verdict, position: node.position)
+  }
+
+  private func liftsLockdown(_ node: Node) -> Bool? {
+    guard isManaged else {
+      fields.report.error(
+        .managedOnly, at: node.position, "expected no `lift-lockdown` in a user's file, found one",
+        hint: "only the administrator's files say who lifts a lockdown")
+      return nil
+    }
+    return fields.boolean(node, "lift-lockdown")
   }
 
   private func mode(_ node: Node, _ key: String) -> SelectionGuard? {

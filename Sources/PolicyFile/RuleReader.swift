@@ -71,9 +71,6 @@ struct RuleReader {
         return nil
       }
       if !BoardReader.selections.contains(name) {
-        fields.report.warn(
-          .notBuilt, at: item.position, "`\(name)` in `selection` never holds yet: nothing is stored on boards",
-          hint: "write `clipboard`, `primary` or `secondary`, or leave `selection` out")
         boardUses.append(NameUse(name: name, position: item.position))
       }
       return name
@@ -121,9 +118,6 @@ struct RuleReader {
 
   private func warnAboutUnbuilt(_ rule: Rule, _ entries: Entries) {
     if rule.verdict == .ask, let node = entries["decision"] { fields.warnAboutAsking(node, "decision") }
-    if rule.verdict == .allow, rule.obligations.board != nil, let node = entries["board"] {
-      fields.warnAboutStoring(node, "`board` of what is allowed")
-    }
     if rule.obligations.notify == true, let node = entries["notify"] {
       fields.report.warn(
         .notBuilt, at: node.position, "`notify` has no effect yet: nobody is told",
@@ -202,12 +196,5 @@ extension Fields {
     report.warn(
       .notBuilt, at: node.position, "`\(key): ask` refuses: Allow once isn't built yet",
       hint: "pastes are refused as by `deny`")
-  }
-
-  /// What is said of keeping content on boards.
-  func warnAboutStoring(_ node: Node, _ what: String) {
-    report.warn(
-      .notBuilt, at: node.position, "\(what) has no effect yet: nothing is stored on boards",
-      hint: "a board's members are used as the audience of `private`")
   }
 }

@@ -98,6 +98,8 @@ public enum SelectionEvent: Hashable, Sendable {
   case claimForged(selection: NamedAtom, time: ServerTime)
   /// A claim was carried out or found superseded.
   case claimSettled(selection: NamedAtom, ClaimOutcome)
+  /// A selection was taken as of `time`, whoever owned it; `nil` when somebody was quicker, whose event follows.
+  case seized(NamedAtom, time: ServerTime?)
   /// A requestor asks for a conversion.
   case conversionRequested(ConversionRequest)
   /// The owner answered one of our conversions (SelectionNotify); `stored` is false for property None.

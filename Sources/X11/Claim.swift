@@ -67,6 +67,24 @@ extension Display {
     selectionOwner(selection) == ownerWindow && !hasOwnerChange(of: selection) ? .held : .superseded
   }
 
+  /// The owners of several selections, in one round trip.
+  public func selectionOwners(of selections: [Atom]) -> [Window] {
+    selections.map { xcb.getSelectionOwner($0.id) }.map { Window(xcb.reply(to: $0)?.word(at: 8) ?? 0) }
+  }
+
+  /// Takes selections, whoever owns them, as a program does that has just copied. The server ignores a `time` before the
+  /// last change; each outcome says what came of it.
+  public func seize(_ selections: [Atom], time: ServerTime) -> [ClaimOutcome] {
+    for selection in selections {
+      xcb.setSelectionOwner(ownerWindow.id, selection: selection.id, time: time.milliseconds)
+    }
+    return zip(selections, selectionOwners(of: selections)).map { selection, owner in
+      guard owner == ownerWindow else { return .superseded }
+      awaitClaim(of: selection, at: time)
+      return .held
+    }
+  }
+
   /// Takes a selection of ours again with the time it is held since: everybody who listens sees a change of owner. The
   /// server ignores it when somebody else has claimed the selection with a later time.
   public func reassert(_ selection: Atom, time: ServerTime) {

@@ -66,6 +66,18 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(stage.list(by: Apps.browser) == ["UTF8_STRING", "text/html"])
   }
 
+  @Test func whatIsTakenFirstIsKeptOnItsBoardToo() {
+    var rule = BoardTests.privateRule
+    rule.obligations.protect = true
+    var stage = Stage.withBoards(Policies.set([rule], boards: [BoardTests.board()]))
+    for _ in 0..<AnswerMemory.neededProofs { stage.copy(Self.plain, lock: .held) }
+    let done = effects(of: &stage) { $0.copy(Self.owner([("UTF8_STRING", .bytes([7])), ("text/html", .bytes([8]))])) }
+    #expect(order(done) == ["TARGETS", "UTF8_STRING", "text/html", "claim", "confirm"])
+    let board = stage.atom(BoardTests.name)
+    #expect(stage.paste("UTF8_STRING", by: Apps.report, from: board)?.bytes == [7])
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser, from: board) == nil)
+  }
+
   @Test func othersAreTakenLastWithoutTheLock() {
     var stage = Stage(Self.policy)
     let done = effects(of: &stage) { $0.copy(Self.plain) }

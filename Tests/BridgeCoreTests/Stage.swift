@@ -1,3 +1,4 @@
+import Boards
 import BridgeCore
 import ContentActions
 import Policy
@@ -69,6 +70,13 @@ struct Stage: CustomTestStringConvertible {
   /// Pair lists of MULTIPLE requests by property.
   var pairLists: [Atom: [AtomPair]] = [:]
 
+  /// What the calls to boards were answered, what was told of boards, and what of them outlives the process.
+  private(set) var answers: [BoardAnswer] = []
+  var notices: [BoardNotice] = []
+  private(set) var store = StoreStage()
+  var kept: [String: [BoardItem]] { store.kept }
+  var loads: [String] { store.loads }
+
   private(set) var effects: [Effect] = []
   private(set) var audit: [AuditRecord] = []
   private(set) var notified: [(request: ConversionRequest, property: Atom)] = []
@@ -108,6 +116,13 @@ struct Stage: CustomTestStringConvertible {
     self.names = names
     self.atoms = atoms
     bridge = Bridge(atoms: atoms, policy: policy)
+  }
+
+  /// A stage on which the policy's boards are there as well.
+  static func withBoards(_ policy: PolicySet) -> Stage {
+    var stage = Stage(policy)
+    stage.run(stage.bridge.reviseBoards(policy.boards.map { stage.atom($0.name) }))
+    return stage
   }
 
   mutating func atom(_ name: String) -> NamedAtom {
@@ -181,8 +196,8 @@ struct Stage: CustomTestStringConvertible {
   }
 
   /// Asks for TARGETS and gives the content targets listed.
-  mutating func list(by subject: Subject) -> [String]? {
-    let key = request("TARGETS", by: subject)
+  mutating func list(by subject: Subject, on selection: NamedAtom? = nil) -> [String]? {
+    let key = request("TARGETS", by: subject, selection: selection)
     guard notified.last?.property == key.property, case .targets(let list)? = stored[key] else { return nil }
     return list.map(name(of:)).filter { !TargetList.metadata.contains($0) }
   }
@@ -230,23 +245,36 @@ struct Stage: CustomTestStringConvertible {
   }
 
   mutating func replacePolicy(_ policy: PolicySet) {
-    run(bridge.replacePolicy(policy, at: now))
+    run(bridge.replacePolicy(policy, boards: policy.boards.map { atom($0.name) }, at: now))
   }
 
   mutating func feed(_ event: SelectionEvent, _ subject: Subject?) {
     run(bridge.handle(event, from: subject, at: now))
   }
 
+  /// A process calls the boards past X.
+  @discardableResult
+  mutating func call(_ call: BoardCall, by subject: Subject) -> BoardAnswer? {
+    let before = answers.count
+    run(bridge.handle(call, from: subject, at: now))
+    return answers.count > before ? answers.last : nil
+  }
+
   // MARK: the pretended shell
 
-  private mutating func run(_ effects: [Effect]) {
+  mutating func run(_ effects: [Effect]) {
     var outcomes: [SelectionEvent] = []
     for effect in effects {
       self.effects.append(effect)
       outcomes += carryOut(effect)
     }
     // The shell knows at once how a claim ended; an owner's answers come later.
-    let isSettled = { (event: SelectionEvent) in if case .claimSettled = event { true } else { false } }
+    let isSettled = { (event: SelectionEvent) in
+      switch event {
+      case .claimSettled, .seized: true
+      default: false
+      }
+    }
     for outcome in outcomes.filter(isSettled) + outcomes.filter({ !isSettled($0) }) { feed(late(outcome), nil) }
   }
 
@@ -291,6 +319,22 @@ struct Stage: CustomTestStringConvertible {
       return []
     case .confirm(let selection):
       return [.claimSettled(selection: selection, owners[selection] == Self.daemon ? .held : .superseded)]
+    case .seize(let selections):
+      serverTime.milliseconds &+= 1
+      return selections.map { selection in
+        (owners[selection], ownerTimes[selection]) = (Self.daemon, serverTime)
+        claims.append(selection)
+        return .seized(selection, time: serverTime)
+      }
+    case .answer(let answer):
+      answers.append(answer)
+      return []
+    case .announce(let notice):
+      notices.append(notice)
+      return []
+    case .loadBoards, .keepItem, .forgetItems, .forgetBoard:
+      store.carryOut(effect)
+      return []
     case .reassert: return []
     case .retake(let selection, let time):
       (owners[selection], ownerTimes[selection]) = (Self.daemon, time)
@@ -402,20 +446,4 @@ struct Stage: CustomTestStringConvertible {
 
   /// Whether any conversion of ours is still open.
   var hasOpenConversions: Bool { !open.isEmpty }
-}
-
-/// Local apps of the scenarios.
-enum Apps {
-  static func local(_ pid: Int32, _ windowClass: String?, _ exe: String) -> Subject {
-    Subject(
-      origin: .local(ProcessIdentity(id: pid, startTime: UInt64(pid) * 10)),
-      windowClass: windowClass.map { Fact($0, .declared) }, executable: Fact(exe, .attested))
-  }
-
-  static let ledger = local(100, "Ledger", "/opt/ledger/bin/ledger")
-  static let ledgerAgain = local(101, "Ledger", "/opt/ledger/bin/ledger")
-  static let report = local(110, "Report", "/opt/ledger/bin/report")
-  static let browser = local(200, "Browser", "/usr/bin/browser")
-  static let vault = local(300, "Vault", "/usr/bin/vault")
-  static let tool = local(400, nil, "/usr/bin/tool")
 }

@@ -30,7 +30,7 @@ struct ActionControlTests {
       (ActionOutcome.made(targets: ["image/png"], bytes: 7), Int32(0), "image/png, 7 bytes"),
       (.failed(.memoryLimit), 1, "the content needs more memory than its limit"),
       (.refused(.locked, message: "No."), 1, "refused: "), (.overtaken, 1, "the clipboard changed meanwhile"),
-      (.busy, 1, "too many actions"), (.unfit, 1, "nothing on the clipboard"), (.noBoard("b"), 1, "no board `b`"),
+      (.busy, 1, "too many actions"), (.unfit, 1, "nothing on the clipboard"), (.noBoard("b"), 1, "nor on `b`"),
     ] {
       served.session.outcome = outcome
       let run = served.call("action", "run", "copy-thumbnail")

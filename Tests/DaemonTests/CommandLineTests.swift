@@ -39,7 +39,7 @@ struct CommandLineTests {
     ("", "a command is missing"),
     ("statsu", "unknown command `statsu`; did you mean `status`?"),
     ("frobnicate", "unknown command `frobnicate`"),
-    ("board list", "unknown command `board`"),
+    ("board lst", "unknown command `board lst`; did you mean `list`?"),
     ("policy", "`policy` needs one of: check, show, explain, simulate"),
     ("policy simulate", "`policy simulate` needs FILE"),
     ("policy chekc", "unknown command `policy chekc`; did you mean `check`?"),

@@ -1,3 +1,4 @@
+import Boards
 import BridgeCore
 import ContentActions
 import Foundation
@@ -100,6 +101,9 @@ final class ChildRun {
   var output: String { directory.read("out") }
   var complaint: String { directory.read("err") }
 
+  /// Its number.
+  var processID: pid_t { pid }
+
   /// Looks whether the child has ended.
   func hasEnded() -> Bool {
     var raw: Int32 = 0
@@ -158,6 +162,48 @@ final class FakeSession: DisplaySession {
   func synchronize() { calls.append("sync") }
   func clients() -> [ClientDescription] { described }
   func close() { calls.append("close") }
+
+  /// Boards of a core without a display.
+  lazy var core = Bridge(atoms: KnownAtoms { self.atom($0) }, policy: .allowEverything)
+  private var atoms: [String: NamedAtom] = [:]
+  /// Who calls, in the place of the process.
+  var caller: Subject?
+  var boards: BoardTable { core.boards }
+  let contentLimit = 1 << 20
+
+  func atom(_ name: String) -> NamedAtom {
+    let atom = atoms[name] ?? NamedAtom(Atom(UInt32(100 + atoms.count)), name)
+    atoms[name] = atom
+    return atom
+  }
+
+  func intern(_ names: [String]) -> [NamedAtom] { names.map { atom($0) } }
+  func subject(of process: ProcessRecord) -> Subject {
+    caller ?? Subject(origin: .local(process.identity), executable: process.executable)
+  }
+  func mayUse(_ subject: Subject, _ board: String) -> Bool { board == "general" || core.mayUse(subject, board) }
+  func callBoard(_ call: BoardCall, from subject: Subject) -> BoardAnswer? {
+    var answer: BoardAnswer?
+    run(core.handle(call, from: subject, at: Posix.monotonicNow())) { answer = $0 }
+    return answer
+  }
+
+  /// What the daemon is told of boards.
+  var onBoardNotice: (BoardNotice) -> Void = { _ in }
+
+  func run(_ effects: [Effect], _ answered: (BoardAnswer) -> Void = { _ in }) {
+    for effect in effects {
+      switch effect {
+      case .answer(let answer): answered(answer)
+      case .announce(let notice): onBoardNotice(notice)
+      case .seize(let selections):
+        for selection in selections {
+          run(core.handle(.seized(selection, time: ServerTime(1)), from: nil, at: Posix.monotonicNow()), answered)
+        }
+      default: break
+      }
+    }
+  }
 }
 
 /// A policy source whose answer the test sets; it counts how often it is read.

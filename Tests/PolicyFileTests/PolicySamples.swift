@@ -54,6 +54,7 @@ struct SampleMaker {
     if chance(30) { members.append(("primary", .text(one(["off", "guard", "own"])))) }
     if chance(20) { members.append(("secondary", .text(one(["off", "guard"])))) }
     if chance(20) { members.append(("cut-buffers", .text(one(["off", "guard"])))) }
+    if chance(20) { members.append(("lift-lockdown", .truth(chance(50)))) }
     if chance(40) { members.append(("limits", limits())) }
     if chance(40) { members.append(("keys", .object([(one(["g", "any", "h.1"]), keys())]))) }
     if chance(50) { members.append(("expect", .list([expectation()]))) }
@@ -83,6 +84,7 @@ struct SampleMaker {
     if chance(30) { members.append(("expires", .text("8h"))) }
     if chance(30) { members.append(("max-size", chance(50) ? .text("64M") : .number(4_096))) }
     if chance(30) { members.append(("max-items", .number(50))) }
+    if chance(30) { members.append(("max-total", .text("1G"))) }
     return .object(members)
   }
 

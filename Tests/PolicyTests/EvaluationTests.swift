@@ -343,6 +343,9 @@ import Testing
       }
     ])
     #expect(protecting.isProtected(vault) && !protecting.isProtected(ledger))
+    let lockedDown = protecting.lockedDown
+    #expect(lockedDown.isProtected(vault) && lockedDown.hasProtection, "nobody reads it even for a moment")
+    #expect(!PolicySet.locked.isProtected(vault) && !PolicySet.locked.hasProtection)
     let denying = policy([rule("d", .deny) { $0.apps = isClass("Vault") }])
     #expect(denying.alwaysDenies(.copy, by: vault) && denying.alwaysDenies(.cut, by: vault))
     #expect(!denying.alwaysDenies(.paste, by: vault), "its own clips are allowed")

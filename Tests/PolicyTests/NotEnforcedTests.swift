@@ -42,6 +42,13 @@ import Testing
     #expect(Self.recorded.audience(of: vault, copiedBy: app("Vault")) == .everyone)
   }
 
+  @Test func aLockdownIsEnforced() throws {
+    for policy in [Self.recorded.lockedDown, Self.recorded.lockedDown.whenEnforced] {
+      let refusal = try #require(policy.evaluate(paste(Self.ledger, Self.browser)).decision)
+      #expect(refusal.verdict == .deny && refusal.reason == .lockdown)
+    }
+  }
+
   @Test func termsThatNarrowAreLeftOut() throws {
     let decision = try #require(Self.recorded.evaluate(copy(Self.ledger, "UTF8_STRING")).decision)
     #expect(decision.obligations.expiresAfterSeconds == nil && !decision.obligations.protect)

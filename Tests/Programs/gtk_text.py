@@ -6,13 +6,14 @@ selection and ends a pasted text at a NUL. By `offer` and `fetch`: any bytes und
 """
 
 import os
+import subprocess
 
 import gi
 
 gi.require_version("Gtk", "3.0")
 gi.require_version("Gdk", "3.0")
 gi.require_version("GdkX11", "3.0")
-from gi.repository import Gdk, GLib, Gtk  # noqa: E402
+from gi.repository import Gdk, Gio, GLib, Gtk  # noqa: E402
 
 from program import LATER, Commands, options, read_bytes, tell, write_bytes  # noqa: E402
 
@@ -85,16 +86,19 @@ class Program:
         return {"window": self.window.get_window().get_xid(), "pid": os.getpid()}
 
     def offer(self, *pairs):
-        """offer TARGET=FILE..."""
+        """offer [on:SELECTION] TARGET=FILE..."""
         self.offered = {}
+        selection = Gdk.SELECTION_CLIPBOARD
+        if pairs[0].startswith("on:"):
+            selection, pairs = Gdk.Atom.intern(pairs[0][3:], False), pairs[1:]
         for pair in pairs:
             target, _, path = pair.rpartition("=")
             self.offered[target] = read_bytes(path)
         # PyGObject has no set_with_data; a widget's selection handlers do the same.
-        Gtk.selection_clear_targets(self.window, Gdk.SELECTION_CLIPBOARD)
+        Gtk.selection_clear_targets(self.window, selection)
         for number, target in enumerate(self.offered):
-            Gtk.selection_add_target(self.window, Gdk.SELECTION_CLIPBOARD, Gdk.Atom.intern(target, False), number)
-        if not Gtk.selection_owner_set(self.window, Gdk.SELECTION_CLIPBOARD, Gtk.get_current_event_time()):
+            Gtk.selection_add_target(self.window, selection, Gdk.Atom.intern(target, False), number)
+        if not Gtk.selection_owner_set(self.window, selection, Gtk.get_current_event_time()):
             raise RuntimeError("the selection was not taken")
 
     def give(self, _, selection, *__):
@@ -102,8 +106,8 @@ class Program:
         if name in self.offered:
             selection.set(selection.get_target(), 8, self.offered[name])
 
-    def fetch(self, target, path):
-        """fetch TARGET FILE"""
+    def fetch(self, target, path, selection=None):
+        """fetch TARGET FILE [SELECTION]"""
 
         def received(_, selection):
             content = selection.get_data() if selection and selection.get_length() >= 0 else None
@@ -111,8 +115,32 @@ class Program:
                 write_bytes(path, content)
             tell("done", command="fetch", refused=content is None, bytes=len(content or b""))
 
-        self.clipboard.request_contents(Gdk.Atom.intern(target, False), received)
+        clipboard = Gtk.Clipboard.get(Gdk.Atom.intern(selection, False)) if selection else self.clipboard
+        clipboard.request_contents(Gdk.Atom.intern(target, False), received)
         return LATER
+
+    def board(self, socket, name, target, path):
+        """board SOCKET NAME TARGET FILE: reads a board by D-Bus, as this process"""
+        bus = Gio.DBusConnection.new_for_address_sync(
+            f"unix:path={socket}", Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT, None, None)
+        try:
+            answer, descriptors = bus.call_with_unix_fd_list_sync(
+                None, "/org/xpastebridge/Bridge", "org.xpastebridge.Boards1", "ReadBoard",
+                GLib.Variant("(sts)", (name, 0, target)), GLib.VariantType("(h)"), Gio.DBusCallFlags.NONE, 10000, None,
+                None)
+        except GLib.Error as error:
+            return {"refused": True, "error": Gio.DBusError.get_remote_error(error) or str(error)}
+        finally:
+            bus.close_sync(None)
+        with os.fdopen(descriptors.get(answer.unpack()[0]), "rb") as content:
+            content.seek(0)
+            write_bytes(path, content.read())
+        return {"refused": False}
+
+    def spawn(self, *words):
+        """spawn PROGRAM...: runs it as a child of this process"""
+        done = subprocess.run(words, capture_output=True, timeout=20)
+        return {"status": done.returncode, "output": done.stdout.decode(errors="replace")}
 
     def targets(self):
         def received(_, atoms, *__):
@@ -124,7 +152,7 @@ class Program:
 
 def main():
     program = Program(options(__doc__.splitlines()[0]).wm_class)
-    names = ["load", "dump", "clear", "length", "show", "bounds", "offer", "fetch", "targets"]
+    names = ["load", "dump", "clear", "length", "show", "bounds", "offer", "fetch", "targets", "board", "spawn"]
     commands = Commands({name: getattr(program, name) for name in names}, Gtk.main_quit)
     GLib.io_add_watch(0, GLib.IO_IN | GLib.IO_HUP, lambda *_: commands.ready())
     tell("ready", pid=os.getpid())

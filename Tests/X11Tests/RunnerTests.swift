@@ -178,10 +178,10 @@ import Testing
     runner.synchronize()
     #expect(
       runner.run(.claim(selection: clipboard, time: time, expecting: .none))
-        == .claimSettled(selection: clipboard, .superseded))
+        == [.claimSettled(selection: clipboard, .superseded)])
     #expect(
       runner.run(.claim(selection: clipboard, time: time, expecting: owner))
-        == .claimSettled(selection: clipboard, .held))
+        == [.claimSettled(selection: clipboard, .held)])
     let property = peer.atoms.intern("_TEST").atom
     peer.synchronize()
     let values: [(MetadataValue, PropertyValue)] = [
@@ -198,7 +198,7 @@ import Testing
       ),
     ]
     for (stored, read) in values {
-      #expect(runner.run(.storeMetadata(window: requestor, property: property, stored)) == nil)
+      #expect(runner.run(.storeMetadata(window: requestor, property: property, stored)) == [])
       runner.synchronize()
       let reader = PropertyReader(xcb: peer.xcb, atoms: peer.atoms)
       #expect(reader.readAndDelete(window: requestor, property: property, limit: 1_000) == read)
@@ -219,7 +219,7 @@ import Testing
         let content = ContentStore(
           window: requestor, property: property, type: peer.atoms.intern(type).atom, format: format,
           payload: Payload(bytes), chunk: chunk, grant: grant)
-        #expect(runner.run(.store(content)) == nil)
+        #expect(runner.run(.store(content)) == [])
         runner.synchronize()
         let value = PropertyReader(xcb: peer.xcb, atoms: peer.atoms)
           .readAndDelete(window: requestor, property: property, limit: 1 << 20)
@@ -234,7 +234,7 @@ import Testing
     }
     let empty = ContentStore(
       window: requestor, property: property, type: Atom(31), format: 8, payload: Payload(), chunk: 0, grant: grant)
-    #expect(runner.run(.store(empty)) == nil)
+    #expect(runner.run(.store(empty)) == [])
     runner.synchronize()
     #expect(runner.display.unexpectedErrorCount == 0)
   }
@@ -245,7 +245,7 @@ import Testing
     try runner.start()
     #expect(
       runner.run(.claim(selection: clipboard, time: runner.display.serverTime(), expecting: .none))
-        == .claimSettled(selection: clipboard, .held))
+        == [.claimSettled(selection: clipboard, .held)])
     let window = peer.makeWindow()
     for _ in 0..<2_000 {
       peer.xcb.convertSelection(

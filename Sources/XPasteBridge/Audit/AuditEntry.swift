@@ -98,6 +98,7 @@ enum RecordJSON {
     case .sameApp: .object(["kind": .string("same-app")])
     case .outsideAudience(let copied): .object(["kind": .string("outside-audience"), "copied": self.reason(copied)])
     case .locked: .object(["kind": .string("locked")])
+    case .lockdown: .object(["kind": .string("lockdown")])
     }
   }
 }

@@ -66,6 +66,7 @@ extension RecordJSON {
     case "same-app": return .sameApp
     case "outside-audience": return json["copied"].flatMap { reason(reading: $0) }.map { .outsideAudience($0) }
     case "locked": return .locked
+    case "lockdown": return .lockdown
     default: return nil
     }
   }

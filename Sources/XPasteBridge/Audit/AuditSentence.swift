@@ -80,7 +80,8 @@ enum AuditSentence {
 
   private static func advice(_ record: AuditRecord) -> String? {
     guard record.verdict != .allow else { return nil }
-    guard !record.reason.isLock else { return "repair the files that `xpastebridge status` names" }
+    guard !record.reason.isBehind(.lockdown) else { return "`xpastebridge lockdown off` lifts it" }
+    guard !record.reason.isBehind(.locked) else { return "repair the files that `xpastebridge status` names" }
     return "why: xpastebridge policy explain" + explainArguments(record)
   }
 
@@ -107,12 +108,9 @@ enum AuditSentence {
 }
 
 extension Reason {
-  /// Whether the policy files' errors are behind it, at the paste or already at the copy.
-  fileprivate var isLock: Bool {
-    switch self {
-    case .locked: true
-    case .outsideAudience(let copied): copied.isLock
-    case .rule, .fileDefault, .builtInDefault, .sameApp: false
-    }
+  /// Whether `cause` is behind it, at the paste or already at the copy.
+  fileprivate func isBehind(_ cause: Reason) -> Bool {
+    if case .outsideAudience(let copied) = self { return copied.isBehind(cause) }
+    return self == cause
   }
 }

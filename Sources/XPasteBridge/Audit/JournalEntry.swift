@@ -96,6 +96,7 @@ enum JournalEntry {
     case .sameApp: [("XPB_RULE", "same app")]
     case .outsideAudience(let copied): fields(of: copied) + [("XPB_AUDIENCE", "outside")]
     case .locked: [("XPB_RULE", "locked")]
+    case .lockdown: [("XPB_RULE", "lockdown")]
     }
   }
 

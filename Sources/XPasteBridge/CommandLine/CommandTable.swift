@@ -6,20 +6,20 @@ enum CommandTable {
   private static let timeout = OptionSpecification(
     name: "timeout", letter: "t", value: "SECONDS", kind: .number,
     summary: "how long to wait for the daemon (default: 5)")
-  private static let json = OptionSpecification(name: "json", letter: "j", summary: "print JSON")
+  static let json = OptionSpecification(name: "json", letter: "j", summary: "print JSON")
   private static let policy = OptionSpecification(
     name: "policy", letter: "p", value: "PATH", kind: .path, isRepeatable: true,
     summary: "read this policy file or directory instead of the installed ones; may be repeated")
 
-  private static func options(_ more: OptionSpecification...) -> [OptionSpecification] {
+  static func options(_ more: OptionSpecification...) -> [OptionSpecification] {
     [display, timeout] + more
   }
 
   /// All commands, in the order of the help text.
-  static let commands: [CommandSpecification] = [
-    run, status, sync, clients, can, policyFileVerdict, policyShow, policyExplain, policySimulate, actionList,
-    actionRun, menu, audit, help, generate,
-  ]
+  static let commands: [CommandSpecification] =
+    [
+      run, status, sync, clients, can, lockdown, policyFileVerdict, policyShow, policyExplain, policySimulate,
+    ] + BoardCommandTable.commands + [actionList, actionRun, menu, audit, help, generate]
 
   private static let run = CommandSpecification(
     words: ["run"], summary: "guard the selections of a display, in the foreground",
@@ -64,6 +64,14 @@ enum CommandTable {
     options: options(json),
     operands: OperandSpecification(
       name: "ACTION", minimum: 1, maximum: 2, kind: .choice(["copy", "cut", "paste"])))
+
+  private static let lockdown = CommandSpecification(
+    words: ["lockdown"], summary: "refuse everything but same-app copy and paste, or no longer",
+    details:
+      "STATE is on or off. A lockdown stays on when the daemon is started anew. The policy may keep it from being "
+      + "lifted (lift-lockdown).",
+    options: options(),
+    operands: OperandSpecification(name: "STATE", minimum: 1, maximum: 1, kind: .choice(["on", "off"])))
 
   private static let policyFileVerdict = CommandSpecification(
     words: ["policy", "check"], summary: "read policy files and report every error",

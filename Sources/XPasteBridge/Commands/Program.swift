@@ -24,6 +24,8 @@ enum Program {
     case "sync": try ReportCommands.sync(invocation)
     case "clients": try ReportCommands.clients(invocation)
     case "can": try CanCommand.run(invocation)
+    case "lockdown": try LockdownCommand.run(invocation)
+    case let name where name.hasPrefix("board "): try BoardCommands.run(invocation)
     case "policy show": try ReportCommands.policyShow(invocation)
     case "policy check": PolicyCommands.verdict(invocation)
     case "policy explain": try PolicyCommands.explain(invocation)

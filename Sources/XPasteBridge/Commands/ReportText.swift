@@ -8,7 +8,14 @@ enum StatusText {
         "display", "\(field(report["display"])), pid \(field(report["pid"])), up \(field(report["uptimeSeconds"])) s"),
     ]
     if let policy = report["policy"] { lines += self.policy(policy) }
+    if report["lockdown"]?.truth == true {
+      lines.append(line("lockdown", Console.alarming("on: only same-app copy and paste is allowed")))
+    }
     for selection in report["selections"]?.elements ?? [] { lines += self.selection(selection) }
+    if let boards = report["boards"], boards["count"]?.number != 0 {
+      lines.append(
+        line("boards", "\(field(boards["count"])), \(field(boards["items"])) items, \(field(boards["bytes"])) bytes"))
+    }
     if let freed = report["presses"]?["freed"]?.number, freed > 0 {
       lines.append(line("presses", Console.alarming("\(freed) lost, since the daemon stood still while they waited")))
     }
@@ -172,6 +179,7 @@ enum StatusText {
     case "outside-audience":
       return "the clip's audience, set by \(reason["copied"].map { self.reason($0) } ?? "-")"
     case "locked": return "the lock, since the policy files have errors"
+    case "lockdown": return "the lockdown that somebody has set"
     default: return "-"
     }
   }

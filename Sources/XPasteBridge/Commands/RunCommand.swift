@@ -44,16 +44,21 @@ enum RunCommand {
     let loop = try EventLoop()
     let source = InstalledPolicy(given: invocation.all("policy"))
     let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
-    let policy = PolicyInForce(source: source)
+    let lockdown = Lockdown(mark: (try? ControlAddress(display: display))?.lockdownMark)
+    let policy = PolicyInForce(source: source, lockdown: lockdown)
+    let keeper = BoardArchive(loop: loop) { audit.say($0, .notice, $1) }
+    var onBoardNotice: (BoardNotice) -> Void = { _ in }
     let actions = InstalledActions(given: invocation.all("actions"))
     let children = try ActionChildren(loop: loop, helper: actions.helper)
     let session: any DisplaySession
     do throws(DisplayFailure) {
       session = try DisplayOpener.open(
         DisplayRequest(
-          name: display, policy: policy.policy, replaces: invocation.has("replace"),
+          name: display, policy: policy.effective, replaces: invocation.has("replace"),
           endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity,
-          children: children, say: { audit.say($0, .notice, $1) }, audit: { audit.take($0) }))
+          children: children, boardKeeper: keeper, onBoardNotice: { onBoardNotice($0) },
+          say: { audit.say($0, .notice, $1) },
+          audit: { audit.take($0) }))
     } catch {
       Console.complain(error.line)
       ServiceNotice.holdUp(error.line)
@@ -61,7 +66,8 @@ enum RunCommand {
     }
     let daemon = try Daemon(
       display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit,
-      continuity: continuity, actions: actions)
+      continuity: continuity, boardKeeper: keeper, actions: actions)
+    onBoardNotice = { [unowned daemon] in daemon.announce($0) }
     try daemon.followSignals()
     daemon.serveControl()
     if !invocation.has("no-bus") { daemon.joinSessionBus() }

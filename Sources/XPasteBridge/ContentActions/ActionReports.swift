@@ -74,7 +74,8 @@ enum ActionReports {
     case .unfit: (word, text) = ("unfit", "there is nothing on the clipboard that it fits")
     case .busy: (word, text) = ("busy", "too many actions at once, or one after the other on one clip")
     case .overtaken: (word, text) = ("overtaken", "the clipboard changed meanwhile; what it made was dropped")
-    case .noBoard(let board): (word, text) = ("no-board", "there is no board `\(Label.plain(board))`")
+    case .noBoard(let board):
+      (word, text) = ("no-board", "results of actions aren't put on boards yet, nor on `\(Label.plain(board))`")
     case .failed(let failure):
       (word, text) = ("failed", failure.words)
       more = [JSON.Member("failure", .string(failure.rawValue))]

@@ -1,81 +1,6 @@
 @preconcurrency import CSystemd
 @preconcurrency import Glibc
 
-/// One D-Bus message, held until the last reference goes.
-final class BusMessage {
-  // Only the main thread uses and releases messages.
-  nonisolated(unsafe) let pointer: OpaquePointer
-
-  /// Adds a reference to a message that libsystemd lends us.
-  init(borrowed pointer: OpaquePointer) { self.pointer = sd_bus_message_ref(pointer) }
-
-  /// Takes over a reference that libsystemd gave us.
-  init(owned pointer: OpaquePointer) { self.pointer = pointer }
-
-  deinit { sd_bus_message_unref(pointer) }
-
-  func append(_ text: String) throws(SystemFailure) {
-    // A NUL would end the string early; none of our texts has one that isn't escaped.
-    let result = text.withCString { sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "s")), $0) }
-    try SystemFailure.unlessNegative(result, "sd_bus_message_append_basic")
-  }
-
-  func append(_ truth: Bool) throws(SystemFailure) {
-    var number: Int32 = truth ? 1 : 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_append_basic")
-  }
-
-  func append(_ number: UInt32) throws(SystemFailure) {
-    var number = number
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_append_basic")
-  }
-
-  func readString() throws(SystemFailure) -> String {
-    var start: UnsafePointer<CChar>?
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "s")), &start), "sd_bus_message_read_basic")
-    return start.map { String(cString: $0) } ?? ""
-  }
-
-  func readBool() throws(SystemFailure) -> Bool {
-    var number: Int32 = 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_read_basic")
-    return number != 0
-  }
-
-  func readUInt32() throws(SystemFailure) -> UInt32 {
-    var number: UInt32 = 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_read_basic")
-    return number
-  }
-
-  /// Whether this is an error reply.
-  var isError: Bool { sd_bus_message_is_method_error(pointer, nil) > 0 }
-
-  /// An empty reply to this call.
-  func makeReturn() throws(SystemFailure) -> BusMessage {
-    var made: OpaquePointer?
-    try SystemFailure.unlessNegative(
-      sd_bus_message_new_method_return(pointer, &made), "sd_bus_message_new_method_return")
-    return BusMessage(owned: made!)
-  }
-
-  /// Sends this call without waiting; without a place for its number libsystemd would mark it as wanting no answer.
-  func sendCall() throws(SystemFailure) {
-    var number: UInt64 = 0
-    try SystemFailure.unlessNegative(sd_bus_send(nil, pointer, &number), "sd_bus_send")
-  }
-
-  /// Sends this answer or signal on the connection it was made for.
-  func send() throws(SystemFailure) {
-    try SystemFailure.unlessNegative(sd_bus_send(nil, pointer, nil), "sd_bus_send")
-  }
-}
-
 /// What an error reply said.
 struct BusFailure: Error, Hashable {
   /// The D-Bus error name.
@@ -212,6 +137,19 @@ final class BusConnection {
       sd_bus_message_new_signal(pointer, &made, path, interface, member), "sd_bus_message_new_signal")
     let message = BusMessage(owned: made!)
     try message.append(text)
+    try message.send()
+  }
+
+  /// Sends a signal whose arguments `body` adds.
+  func emitSignal(
+    path: String, interface: String, member: String, _ body: (BusMessage) throws(SystemFailure) -> Void
+  ) throws(SystemFailure) {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(
+      sd_bus_message_new_signal(pointer, &made, path, interface, member), "sd_bus_message_new_signal")
+    guard let made else { throw SystemFailure(call: "sd_bus_message_new_signal", code: ENOMEM) }
+    let message = BusMessage(owned: made)
+    try body(message)
     try message.send()
   }
 

@@ -22,10 +22,11 @@ final class BusTable {
     var value: () -> String
   }
 
-  /// One signal with one string.
+  /// One signal.
   struct Signal {
     var name: String
-    var parameter: String
+    var signature = "s"
+    var parameters: [String]
   }
 
   /// The interface's name.
@@ -90,8 +91,8 @@ final class BusTable {
   private func fill(_ entry: inout sd_bus_vtable, _ signal: Signal) {
     entry.type = UInt8(_SD_BUS_VTABLE_SIGNAL)
     entry.x.signal.member = kept(signal.name)
-    entry.x.signal.signature = kept("s")
-    entry.x.signal.names = kept(names([signal.parameter]))
+    entry.x.signal.signature = kept(signal.signature)
+    entry.x.signal.names = kept(names(signal.parameters))
   }
 
   /// Each name with a NUL behind it; sd-bus wants one more at the end, which is the array's own.

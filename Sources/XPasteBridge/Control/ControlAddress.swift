@@ -7,6 +7,8 @@ struct ControlAddress: Hashable {
   static let object = "/org/xpastebridge/Bridge"
   /// The D-Bus interface.
   static let interface = "org.xpastebridge.Bridge1"
+  /// The D-Bus interface of the boards, on a socket of its own.
+  static let boardsInterface = "org.xpastebridge.Boards1"
   /// The name on the session bus.
   static let busName = "org.xpastebridge"
 
@@ -17,6 +19,10 @@ struct ControlAddress: Hashable {
 
   /// The socket, mode 0600.
   var socket: String { directory + "/control" }
+  /// The socket of the boards, by which content travels, mode 0600.
+  var boardsSocket: String { directory + "/boards" }
+  /// Present while a lockdown is on, so that it outlives the daemon.
+  var lockdownMark: String { directory + "/lockdown" }
 
   /// The address for `display`; a failure where there is no run-time directory.
   init(display: String) throws(ControlFailure) {

@@ -33,17 +33,46 @@ struct ControlClient {
     return try call("CanPerformAction", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readBool() }
   }
 
+  /// Begins or lifts a lockdown.
+  func setLockdown(_ isOn: Bool) throws(ControlFailure) {
+    try call("SetLockdown", arguments: { (message) throws(SystemFailure) in try message.append(isOn) }, { _ in })
+  }
+
   private func call<Value>(
     _ member: String, arguments: (BusMessage) throws(SystemFailure) -> Void = { _ in },
     _ read: (BusMessage) throws(SystemFailure) -> Value
+  ) throws(ControlFailure) -> Value {
+    try call(member, of: ControlAddress.interface, over: nil, arguments: arguments, read)
+  }
+
+  /// A connection to the boards, which may be used for more than one call.
+  func openBoards() throws(ControlFailure) -> BusConnection {
+    let address = try ControlAddress(display: display)
+    let deadline = Posix.monotonicNow().advanced(byMilliseconds: timeoutMilliseconds)
+    do throws(SystemFailure) { return try connect(address.boardsSocket, until: deadline) } catch {
+      throw failure(error)
+    }
+  }
+
+  /// Calls a method of the boards.
+  func callBoards<Value>(
+    _ member: String, over connection: BusConnection,
+    arguments: (BusMessage) throws(SystemFailure) -> Void = { _ in },
+    _ read: (BusMessage) throws(SystemFailure) -> Value
+  ) throws(ControlFailure) -> Value {
+    try call(member, of: ControlAddress.boardsInterface, over: connection, arguments: arguments, read)
+  }
+
+  private func call<Value>(
+    _ member: String, of interface: String, over given: BusConnection?,
+    arguments: (BusMessage) throws(SystemFailure) -> Void, _ read: (BusMessage) throws(SystemFailure) -> Value
   ) throws(ControlFailure) -> Value {
     let address = try ControlAddress(display: display)
     let deadline = Posix.monotonicNow().advanced(byMilliseconds: timeoutMilliseconds)
     let answer: Result<BusMessage, BusFailure>
     do throws(SystemFailure) {
-      let connection = try connect(address, until: deadline)
-      let message = try connection.makeCall(
-        path: ControlAddress.object, interface: ControlAddress.interface, member: member)
+      let connection = if let given { given } else { try connect(address.socket, until: deadline) }
+      let message = try connection.makeCall(path: ControlAddress.object, interface: interface, member: member)
       try arguments(message)
       answer = try connection.call(message, milliseconds: milliseconds(until: deadline))
     } catch {
@@ -78,12 +107,11 @@ struct ControlClient {
     }
   }
 
-  private func connect(_ address: ControlAddress, until deadline: MonotonicTime) throws(SystemFailure) -> BusConnection
-  {
+  private func connect(_ path: String, until deadline: MonotonicTime) throws(SystemFailure) -> BusConnection {
     let socket = try Posix.socket()
     while true {
       do throws(SystemFailure) {
-        try Posix.connect(socket, address.socket)
+        try Posix.connect(socket, path)
         break
       } catch {
         // The daemon's backlog is full, as after a burst of calls.

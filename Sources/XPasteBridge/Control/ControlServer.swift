@@ -13,13 +13,29 @@ final class ControlServer {
   /// After which time accepting is tried again when the system had no descriptor left (our choice).
   private static let retryMilliseconds = 500
 
+  /// What a server serves, and where.
+  struct Offer {
+    /// The socket's path.
+    var socket: String
+    /// The interface.
+    var table: BusTable
+    /// Whether descriptors go to and fro.
+    var passesDescriptors = false
+    /// Called with the number of a connection that has ended.
+    var onEnd: (UInt64) -> Void = { _ in }
+  }
+
   private final class Peer {
     let connection: BusConnection
+    let caller: Caller
     let handshakeDeadline: MonotonicTime
     var lastActive: MonotonicTime
+    /// Whether what came with the handshake has been taken.
+    var hasBegun = false
 
-    init(_ connection: BusConnection, now: MonotonicTime) {
+    init(_ connection: BusConnection, _ caller: Caller, now: MonotonicTime) {
       self.connection = connection
+      self.caller = caller
       handshakeDeadline = now.advanced(byMilliseconds: ControlServer.handshakeMilliseconds)
       lastActive = now
     }
@@ -28,7 +44,8 @@ final class ControlServer {
   /// Where it listens.
   let address: ControlAddress
   private let loop: EventLoop
-  private let table: BusTable
+  private let offer: Offer
+  private var peerCount: UInt64 = 0
   private let listener: OwnedDescriptor
   private var source: EventSource?
   private var timer: EventTimer?
@@ -41,17 +58,22 @@ final class ControlServer {
   var connectionCount: Int { peers.count }
 
   /// Listens at `address`; the display's manager selection has to be held, so a socket that is there is a dead one's.
-  init(address: ControlAddress, table: BusTable, loop: EventLoop) throws(ControlFailure) {
+  convenience init(address: ControlAddress, table: BusTable, loop: EventLoop) throws(ControlFailure) {
+    try self.init(address: address, offer: Offer(socket: address.socket, table: table), loop: loop)
+  }
+
+  /// The same with another socket in the same directory.
+  init(address: ControlAddress, offer: Offer, loop: EventLoop) throws(ControlFailure) {
     self.address = address
     self.loop = loop
-    self.table = table
+    self.offer = offer
     do throws(SystemFailure) {
       try Self.makePrivateDirectory(address.parent)
       try Self.makePrivateDirectory(address.directory)
-      if Posix.lstat(address.socket) != nil { try Posix.unlink(address.socket) }
+      if Posix.lstat(offer.socket) != nil { try Posix.unlink(offer.socket) }
       listener = try Posix.socket()
-      try Posix.bind(listener, address.socket)
-      try Posix.chmod(address.socket, mode: 0o600)
+      try Posix.bind(listener, offer.socket)
+      try Posix.chmod(offer.socket, mode: 0o600)
       // Enough for a burst of command lines; more wait and try again.
       try Posix.listen(listener, backlog: 64)
       source = try loop.addInput(listener.number) { [weak self] in self?.acceptAll() }
@@ -59,7 +81,7 @@ final class ControlServer {
       retry = try loop.makeTimer { [weak self] in self?.source?.resume() }
       sweep = try loop.makeDeferredCall { [weak self] in self?.releaseEnded() }
     } catch {
-      throw ControlFailure(line: "can't listen on \(Label.plain(address.socket)): \(error)")
+      throw ControlFailure(line: "can't listen on \(Label.plain(offer.socket)): \(error)")
     }
   }
 
@@ -67,7 +89,7 @@ final class ControlServer {
   func close() {
     source = nil
     peers = [:]
-    try? Posix.unlink(address.socket)
+    try? Posix.unlink(offer.socket)
     try? Posix.rmdir(address.directory)
   }
 
@@ -90,15 +112,15 @@ final class ControlServer {
   }
 
   private func admit(_ socket: OwnedDescriptor) {
-    guard (try? Posix.peerUser(socket)) == geteuid() else { return }
+    guard let peer = try? Posix.peer(socket), peer.user == geteuid() else { return }
     if peers.count >= Self.connectionLimit { endLongestSilent() }
     do throws(SystemFailure) {
       let connection = try BusConnection()
       try connection.setSocket(socket)
       try connection.setServer()
       try connection.setTrusted()
-      try connection.refuseDescriptors()
-      try connection.add(table, path: ControlAddress.object)
+      if !offer.passesDescriptors { try connection.refuseDescriptors() }
+      try connection.add(offer.table, path: ControlAddress.object)
       let pointer = connection.pointer
       try connection.addMatch(
         "type='signal',sender='org.freedesktop.DBus.Local',interface='org.freedesktop.DBus.Local',member='Disconnected'"
@@ -106,7 +128,9 @@ final class ControlServer {
       try connection.addFilter { [weak self] _ in self?.noteMessage(from: pointer) }
       try connection.attach(to: loop)
       try connection.start()
-      peers[connection.pointer] = Peer(connection, now: Posix.monotonicNow())
+      peerCount += 1
+      let caller = Caller(number: peerCount, process: ProcessRecord(peer.process))
+      peers[connection.pointer] = Peer(connection, caller, now: Posix.monotonicNow())
       armTimer()
     } catch {
       // The peer sees its connection closed; nothing of it stays here.
@@ -133,6 +157,42 @@ final class ControlServer {
     }
   }
 
+  /// Who is at the other end of the connection that a call came by.
+  func caller(of call: BusMessage) -> Caller? { call.connection.flatMap { peers[$0]?.caller } }
+
+  /// Who is at the other end of the connection of this number.
+  func caller(_ number: UInt64) -> Caller? { peers.values.first { $0.caller.number == number }?.caller }
+
+  /// Sends to the peer of this number, if it is there still.
+  func send(to number: UInt64, _ send: (BusConnection) throws(SystemFailure) -> Void) {
+    guard let peer = peers.values.first(where: { $0.caller.number == number }), peer.connection.isReady else { return }
+    guard peer.connection.queuedAnswers <= Self.unreadAnswerLimit else { return end(peer.connection.pointer) }
+    // A peer that can't be told is about to be reported as disconnected.
+    try? send(peer.connection)
+  }
+
+  /// Takes what came in one piece with the end of a handshake, as GLib sends it: libsystemd (252) leaves it lying until
+  /// more comes, and the caller waits for its answer. To be called before every wait.
+  func begin() {
+    for peer in peers.values where !peer.hasBegun && peer.connection.isReady {
+      peer.hasBegun = true
+      // A connection that fails here is about to be reported as disconnected.
+      while (try? peer.connection.step()) == true {}
+    }
+  }
+
+  /// Ends all connections, and has no more.
+  func shut() {
+    source = nil
+    for pointer in peers.keys { release(pointer) }
+  }
+
+  private func release(_ pointer: OpaquePointer) {
+    guard let peer = peers.removeValue(forKey: pointer) else { return }
+    peer.connection.close()
+    offer.onEnd(peer.caller.number)
+  }
+
   /// Connections are let go in the loop's next round: libsystemd may be in the middle of a call of theirs.
   private func end(_ pointer: OpaquePointer) {
     ended.append(pointer)
@@ -140,14 +200,14 @@ final class ControlServer {
   }
 
   private func releaseEnded() {
-    for pointer in ended { peers.removeValue(forKey: pointer)?.connection.close() }
+    for pointer in ended { release(pointer) }
     ended = []
     armTimer()
   }
 
   private func endLongestSilent() {
     guard let peer = peers.values.min(by: { $0.lastActive < $1.lastActive }) else { return }
-    peers.removeValue(forKey: peer.connection.pointer)?.connection.close()
+    release(peer.connection.pointer)
   }
 
   private func armTimer() {

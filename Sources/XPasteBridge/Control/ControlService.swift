@@ -24,6 +24,8 @@ protocol ControlledDaemon: AnyObject {
   func synchronize()
   /// Whether nothing is under way.
   var isSettled: Bool { get }
+  /// Refuses everything but same-app copy and paste, or no longer; throws why it isn't done.
+  func setLockdown(_ isOn: Bool) throws(ControlFailure)
 }
 
 /// The interface `org.xpastebridge.Bridge1`, served on the private socket and on the session bus.
@@ -66,6 +68,9 @@ final class ControlService {
         BusTable.Method(
           name: "CanPerformAction", takes: ("su", ["action", "window"]), gives: ("b", ["allowed"])
         ) { [unowned self] call throws(SystemFailure) in try answerCan(call) },
+        BusTable.Method(name: "SetLockdown", takes: ("b", ["on"]), gives: ("", [])) {
+          [unowned self] call throws(SystemFailure) in try answerLockdown(call)
+        },
         BusTable.Method(name: "Sync", gives: ("b", ["settled"])) { [unowned self] call throws(SystemFailure) in
           begin(call)
         },
@@ -74,7 +79,7 @@ final class ControlService {
         BusTable.Property(name: "Version", isConstant: true) { HelpText.version },
         BusTable.Property(name: "PolicyState", isConstant: false) { [unowned self] in daemon.policyState },
       ],
-      signals: [BusTable.Signal(name: "PolicyChanged", parameter: "state")])
+      signals: [BusTable.Signal(name: "PolicyChanged", parameters: ["state"])])
   }
 
   /// A method that gives one JSON text.
@@ -112,6 +117,14 @@ final class ControlService {
         return
       }
     }
+  }
+
+  private func answerLockdown(_ call: BusMessage) throws(SystemFailure) {
+    let isOn = try call.readBool()
+    do throws(ControlFailure) { try daemon.setLockdown(isOn) } catch {
+      return try call.refuse("org.xpastebridge.Error.LockdownRefused", error.line)
+    }
+    try call.makeReturn().send()
   }
 
   private func begin(_ call: BusMessage) {

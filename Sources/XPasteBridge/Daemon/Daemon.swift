@@ -1,3 +1,4 @@
+import Boards
 import BridgeCore
 @preconcurrency import Glibc
 import Policy
@@ -29,9 +30,11 @@ final class Daemon {
   private let audit: AuditSink
   private let continuity: Continuity?
   let actions: InstalledActions
+  private let boardKeeper: (any BoardKeeper)?
   private var storing: DeferredCall?
   private var service: ControlService!
   private var server: ControlServer?
+  private var boards: BoardService!
   private let bus: SessionBus
   private let watcher: PolicyWatcher
   private var timer: EventTimer?
@@ -47,7 +50,8 @@ final class Daemon {
   /// `watcher` was made before `policy` was loaded, so no change falls between the two.
   init(
     display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, watcher: PolicyWatcher,
-    audit: AuditSink, continuity: Continuity? = nil, actions: InstalledActions = InstalledActions(given: [])
+    audit: AuditSink, continuity: Continuity? = nil, boardKeeper: (any BoardKeeper)? = nil,
+    actions: InstalledActions = InstalledActions(given: [])
   ) throws(SystemFailure) {
     self.display = display
     self.loop = loop
@@ -57,8 +61,10 @@ final class Daemon {
     self.audit = audit
     self.continuity = continuity
     self.actions = actions
+    self.boardKeeper = boardKeeper
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
+    boards = BoardService(host: self)
     timer = try loop.makeTimer { session.deadlineReached() }
     auditTimer = try loop.makeTimer { audit.flush() }
     quietTimer = try loop.makeTimer { [unowned self] in quietEnded() }
@@ -83,7 +89,9 @@ final class Daemon {
   /// Serves the command line; where that isn't possible, the daemon guards without it and says so.
   func serveControl() {
     do throws(ControlFailure) {
-      server = try ControlServer(address: ControlAddress(display: display), table: service.table, loop: loop)
+      let address = try ControlAddress(display: display)
+      server = try ControlServer(address: address, table: service.table, loop: loop)
+      try boards.serve(at: address, loop: loop)
     } catch {
       audit.say("no control: \(error.line); guarding without it", .notice, .warning)
     }
@@ -122,10 +130,14 @@ final class Daemon {
     default: ServiceNotice.stopping("no longer guarding \(Label.plain(display))")
     }
     audit.flush()
+    boardKeeper?.end()
     // A successor on the same display takes the content from the selections.
     if !session.isReplaced { continuity?.leave() }
     // The new instance listens at the same place by now, so the socket is its own.
-    if !session.isReplaced { server?.close() }
+    if !session.isReplaced {
+      boards.close()
+      server?.close()
+    }
     if !session.isLost { session.close() }
   }
 
@@ -156,6 +168,11 @@ final class Daemon {
     timer?.set(session.nextDeadline)
     auditTimer?.set(audit.unsaidDeadline)
     service.noteProgress()
+    server?.begin()
+    boards.begin()
+    if boards.guardDescriptors() {
+      audit.say("too many descriptors are open; boards can't be called any more, all else works", .notice, .warning)
+    }
     if hasWorked && !isQuietAwaited {
       (hasWorked, isQuietAwaited) = (false, true)
       quietTimer?.set(MonotonicTime.now.advanced(byMilliseconds: Self.quietMilliseconds))
@@ -182,8 +199,12 @@ final class Daemon {
 
   /// Reads the policy files anew, puts a good set in force, and says how it went.
   func reloadPolicy() {
-    if policy.load() { session.replacePolicy(policy.policy) }
+    if policy.load() { session.replacePolicy(policy.effective) }
     reportPolicy()
+    tellStanding()
+  }
+
+  private func tellStanding() {
     ServiceNotice.send("STATUS=\(summary)")
     server?.broadcast { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
     bus.send { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
@@ -198,7 +219,25 @@ final class Daemon {
   }
 }
 
+extension Daemon: BoardHost {
+  /// Passes on what those who watch boards are told.
+  func announce(_ notice: BoardNotice) { boards.announce(notice) }
+}
+
 extension Daemon: ControlledDaemon {
+  func setLockdown(_ isOn: Bool) throws(ControlFailure) {
+    guard isOn != policy.isLockedDown else { return }
+    if !isOn, !policy.policy.liftsLockdown {
+      throw ControlFailure(line: "the policy doesn't let a lockdown be lifted (`lift-lockdown: false`)")
+    }
+    do throws(SystemFailure) { try policy.lockdown.set(isOn) } catch {
+      throw ControlFailure(line: "can't keep the lockdown for the next start: \(error)")
+    }
+    session.replacePolicy(policy.effective)
+    audit.say(isOn ? "lockdown: only same-app copy and paste is allowed" : "lockdown lifted", .notice, .notice)
+    tellStanding()
+  }
+
   var policyState: String { policy.standing.rawValue }
   var isSettled: Bool { session.isSettled }
 
@@ -218,8 +257,10 @@ extension Daemon: ControlledDaemon {
       "pid": .integer(Int(getpid())),
       "uptimeSeconds": .integer(Int((Posix.monotonicNow().nanoseconds - started.nanoseconds) / 1_000_000_000)),
       "policy": StatusReport.policy(policy),
+      "lockdown": .bool(policy.isLockedDown),
       "settled": .bool(session.isSettled),
       "selections": .array(session.status.map(StatusReport.selection)),
+      "boards": BoardReport.summary(session.boards),
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
       "presses": StatusReport.presses(session.pressStatus),

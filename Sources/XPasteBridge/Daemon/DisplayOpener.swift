@@ -16,6 +16,8 @@ enum DisplayOpener {
       // This very program, also where its file has been replaced since.
       options.watchdogProgram = "/proc/self/exe"
       options.say = request.say
+      options.boardKeeper = request.boardKeeper
+      options.onBoardNotice = request.onBoardNotice
       let runner = EffectRunner(
         display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
       try runner.start()

@@ -1,3 +1,4 @@
+import Boards
 import BridgeCore
 import ContentActions
 import Policy
@@ -46,6 +47,18 @@ protocol DisplaySession: AnyObject {
   func synchronize()
   /// The X clients, described.
   func clients() -> [ClientDescription]
+  /// Numbers names.
+  func intern(_ names: [String]) -> [NamedAtom]
+  /// Who a process is that came another way than by X.
+  func subject(of process: ProcessRecord) -> Subject
+  /// Bytes of one clip at most.
+  var contentLimit: Int { get }
+  /// The boards.
+  var boards: BoardTable { get }
+  /// Whether `subject` may use the board of this name; `general` is everybody's to ask for.
+  func mayUse(_ subject: Subject, _ board: String) -> Bool
+  /// Takes a call to the boards; `nil` when the server is gone.
+  func callBoard(_ call: BoardCall, from subject: Subject) -> BoardAnswer?
   /// Gives the selections back and leaves the display.
   func close()
 }
@@ -64,6 +77,10 @@ struct DisplayRequest {
   var continuity: Continuity?
   /// What runs actions.
   var children: ActionChildren?
+  /// What keeps the content of persistent boards.
+  var boardKeeper: (any BoardKeeper)?
+  /// Takes what those who watch boards are told.
+  var onBoardNotice: (BoardNotice) -> Void = { _ in }
   /// Says something to the journal.
   var say: (String, Priority) -> Void = { _, _ in }
   /// Takes every audit record.

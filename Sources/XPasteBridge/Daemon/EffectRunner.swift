@@ -21,6 +21,10 @@ final class EffectRunner {
     var children: ActionChildren?
     /// The program that watches over held presses; without it none is held back.
     var watchdogProgram: String?
+    /// What keeps the content of persistent boards; `nil` where nothing does.
+    var boardKeeper: (any BoardKeeper)?
+    /// Takes what those who watch boards are told.
+    var onBoardNotice: (BoardNotice) -> Void = { _ in }
     /// Says something to the journal.
     var say: (String, Priority) -> Void = { _, _ in }
   }
@@ -37,29 +41,33 @@ final class EffectRunner {
   /// Whether the server puts our requests first.
   private(set) var hasPriority = false
 
-  private let options: Options
+  let options: Options
   private let atoms: KnownAtoms
-  private var watched: [NamedAtom]
+  private var watched: Set<NamedAtom> = []
   let presses: PressKeeper
   let pointer: PointerWatch
-  private let onAudit: (AuditRecord) -> Void
-  private var limits: Limits
+  let onAudit: (AuditRecord) -> Void
+  private(set) var limits: Limits
+  /// The answer to the call to a board that is being handled.
+  var boardAnswer: BoardAnswer?
   private var adoptionCount: UInt64 = 0
   /// One for each screen: CLIPBOARD is common to them, so an instance on another screen would only fight this one.
   private var managerSelections: [ManagerSelection] = []
   private var clipboardManager: ManagerSelection?
   /// Whether content of a clip that is gone may still stand in buffers.
-  private var isRinseDue = false
+  var isRinseDue = false
   /// Keys and menus of others; `nil` when there is no second connection for them.
   private(set) var actions: ActionRunner?
   /// Runs of the edit menu's actions.
   let desk: ActionDesk?
 
   /// Pairs of a MULTIPLE request that are written back, answered or not. Our choice: more than any program asks.
-  private static let pairsReadBack = 1_024
+  static let pairsReadBack = 1_024
   /// How many events are taken in one ``drain()``: a flood must not keep the loop from its other sources. Our choice:
   /// some 30 ms of the dearest ones.
   private static let drainedEvents = 512
+  /// Where the counts of boards begin: seconds after 2026-01-01, so that they grow from run to run and stay short.
+  private static var boardCount: UInt64 { UInt64(max(0, Posix.wallClockMilliseconds() / 1_000 - 1_767_225_600)) }
   /// How long an owner found at the start may take to say since when.
   private static let adoptionMilliseconds = 250
 
@@ -73,8 +81,8 @@ final class EffectRunner {
     atoms = KnownAtoms { display.atoms.intern($0) }
     limits = policy.limits
     desk = options.children.map { ActionDesk(children: $0) }
-    bridge = Bridge(atoms: atoms, policy: policy, resourceMask: display.resourceMask)
-    watched = bridge.watchedSelections
+    bridge = Bridge(
+      atoms: atoms, policy: policy, resourceMask: display.resourceMask, boardCount: Self.boardCount)
     resolver = SubjectResolver(display: display)
     presses = PressKeeper(display: display, program: options.watchdogProgram, say: options.say)
     pointer = PointerWatch(display: display, presses: presses)
@@ -95,7 +103,8 @@ final class EffectRunner {
 
   /// Takes up the work: from here on no copy is missed.
   func start() throws(RunnerError) {
-    display.selectOwnerChanges(of: watched.map(\.atom))
+    watched = Set(bridge.watchedSelections)
+    display.selectOwnerChanges(of: bridge.watchedSelections.map(\.atom))
     hasPriority = display.raisePriority()
     for screen in display.roots.indices {
       managerSelections.append(try acquire(screen: screen, replaces: options.replaces))
@@ -103,7 +112,8 @@ final class EffectRunner {
     if options.isClipboardManager { acquireClipboardManager() }
     watchCutBuffers()
     if let continuity = options.continuity { answerWaiting(of: continuity) }
-    for selection in watched where !restore(selection) { adopt(selection) }
+    for selection in bridge.watchedSelections where !restore(selection) { adopt(selection) }
+    openBoards()
     options.continuity?.endRestoring()
     startActions()
     drain()
@@ -208,7 +218,7 @@ final class EffectRunner {
   }
 
   /// Hands the core a selection that was owned before we came (product.md 5.10).
-  private func adopt(_ selection: NamedAtom) {
+  func adopt(_ selection: NamedAtom) {
     let owner = display.selectionOwner(selection.atom)
     guard owner != .none, !display.isOurs(owner), !display.hasOwnerChange(of: selection.atom) else { return }
     // The core numbers its conversions from below, so these can't meet.
@@ -299,7 +309,7 @@ final class EffectRunner {
   func replacePolicy(_ policy: PolicySet) {
     limits = policy.limits
     guard !isLost else { return }
-    carryOut(bridge.replacePolicy(policy, at: .now))
+    carryOut(bridge.replacePolicy(policy, boards: selections(ofBoardsIn: policy), at: .now))
     rewatch()
     bridge.restrictedForeigners.forEach(adopt)
     actions?.replacePolicy(policy)
@@ -307,13 +317,14 @@ final class EffectRunner {
   }
 
   /// Follows a policy that watches other selections than the one before.
-  private func rewatch() {
+  func rewatch() {
     let before = watched
-    watched = bridge.watchedSelections
+    let now = bridge.watchedSelections
+    watched = Set(now)
     for selection in before where !watched.contains(selection) { display.ignoreOwnerChanges(of: selection.atom) }
-    let new = watched.filter { !before.contains($0) }
+    let new = now.filter { !before.contains($0) }
     display.selectOwnerChanges(of: new.map(\.atom))
-    for selection in new { adopt(selection) }
+    adopt(new)
     watchCutBuffers()
   }
 
@@ -369,77 +380,12 @@ final class EffectRunner {
 
   /// Carries out what the core wants, and what it wants then.
   func carryOut(_ effects: [Effect]) {
-    var outcomes = effects.compactMap { run($0) }
+    var outcomes = effects.flatMap { run($0) }
     var next = 0
     while next < outcomes.count {
-      outcomes += bridge.handle(outcomes[next], from: nil, at: .now).compactMap { run($0) }
+      outcomes += bridge.handle(outcomes[next], from: nil, at: .now).flatMap { run($0) }
       next += 1
     }
     options.continuity?.ledger?.note(transfers: bridge.transferCount)
-  }
-
-  /// Carries out one effect and returns its outcome, where it has one at once.
-  func run(_ effect: Effect) -> SelectionEvent? {
-    switch effect {
-    case .convert(let conversion, let selection, let target, let time):
-      display.convert(conversion, selection: selection.atom, target: target.atom, time: time)
-    case .readAnswer(let conversion, let limit):
-      return .answerRead(conversion, display.readAnswer(conversion, limit: limit))
-    case .endConversion(let conversion, let isReusable):
-      isRinseDue = true
-      display.endConversion(conversion, isReusable: isReusable)
-    case .claim(let selection, let time, let expected):
-      isRinseDue = true
-      return .claimSettled(
-        selection: selection, display.claim(selection.atom, time: time, expecting: expected))
-    case .confirm(let selection): return .claimSettled(selection: selection, display.confirm(selection.atom))
-    case .reassert(let selection, let time):
-      isRinseDue = true
-      display.reassert(selection.atom, time: time)
-    case .retake(let selection, let time): display.retake(selection.atom, time: time)
-    case .standIn(let selection, let time, let source):
-      isRinseDue = true
-      return .claimSettled(selection: selection, display.standIn(selection.atom, time: time, for: source))
-    case .standDown(let selection, let time, let source):
-      isRinseDue = true
-      display.standDown(selection.atom, time: time, for: source)
-    case .giveUp(let selection, let time): display.giveUp(selection.atom, time: time)
-    case .readPointer(let selection): return .pointerRead(selection: selection, isBusy: display.isPointerBusy)
-    case .guardPastes(true): return .pasteGuardSettled(hasButton: pointer.start())
-    case .guardPastes(false): pointer.stop()
-    case .releasePointer(let replays): pointer.releasePointer(replays: replays)
-    case .releaseKeyboard: pointer.releaseKeyboard()
-    case .clearCutBuffer(let buffer): display.clearCutBuffer(buffer.atom)
-    case .readPairs(let request):
-      return .pairsRead(request, display.readPairs(of: request, limit: max(limits.multiplePairs, Self.pairsReadBack)))
-    case .store(let content):
-      display.store(
-        content.payload, chunk: content.chunk, type: content.type, format: content.format, in: content.property,
-        of: content.window)
-    case .storeMetadata(let window, let property, let value):
-      display.store(items(of: value), in: property, of: window)
-    case .notify(let request, let property): display.notify(request, property: property)
-    case .watch(let window): display.watch(window)
-    case .unwatch(let window): display.unwatch(window)
-    case .retain(let selection, let held):
-      isRinseDue = true
-      // What the core makes of a lost connection says nothing of the selection.
-      if !isLost { options.continuity?.retain(selection, held) }
-    case .runAction(let run): desk?.children.start(run) { [weak self] in self?.actionEnded(run, $0) }
-    case .concludeAction(let number, let outcome): desk?.conclude(number, outcome)
-    case .audit(let record): onAudit(record)
-    }
-    return nil
-  }
-
-  private func items(of value: MetadataValue) -> MetadataItems {
-    switch value {
-    case .targets(let atoms): .atoms(atoms)
-    case .time(let time): .integer(time.milliseconds)
-    case .pairs(let atoms): .atomPairs(atoms)
-    case .incremental(let bytes): .incremental(UInt32(clamping: bytes))
-    case .null: .null
-    case .replacement(let type, let bytes): .text(type: type, bytes)
-    }
   }
 }

@@ -13,6 +13,8 @@ final class PolicyInForce {
   }
 
   private let source: any PolicySource
+  /// Where a lockdown is kept.
+  let lockdown: Lockdown
   /// How it stands.
   private(set) var standing: Standing = .locked
   /// The set in force.
@@ -25,8 +27,9 @@ final class PolicyInForce {
   private(set) var loads = 0
 
   /// Loads for the first time.
-  init(source: any PolicySource) {
+  init(source: any PolicySource, lockdown: Lockdown = Lockdown(mark: nil)) {
     self.source = source
+    self.lockdown = lockdown
     load()
   }
 
@@ -45,8 +48,18 @@ final class PolicyInForce {
     return true
   }
 
+  /// Whether everything but same-app copy and paste is refused until it is lifted.
+  var isLockedDown: Bool { lockdown.isOn }
+
+  /// The set in force, or what a lockdown leaves of it.
+  var effective: PolicySet { isLockedDown ? policy.lockedDown : policy }
+
   /// The standing in one line, for people.
   var summary: String {
+    isLockedDown ? "lockdown, only same-app copy and paste is allowed" : filesSummary
+  }
+
+  private var filesSummary: String {
     let files = "\(inForce.files.count) policy file\(inForce.files.count == 1 ? "" : "s")"
     let errors = "\(lastLoad.errors.count) error\(lastLoad.errors.count == 1 ? "" : "s")"
     switch standing {

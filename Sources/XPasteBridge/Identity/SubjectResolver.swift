@@ -84,6 +84,18 @@ final class SubjectResolver {
     }
   }
 
+  /// Who a process is that came another way than by X. Its class is that of its X client, if it has one with a window.
+  func resolve(_ process: ProcessRecord) -> Subject {
+    let id = process.identity.id
+    let (topLevels, processIDs) = display.survey()
+    let bases = Set(processIDs.filter { $0.value == id }.keys)
+    for window in topLevels.all.reversed() where bases.contains(display.resourceBase(of: window)) {
+      let found = resolve(window)
+      if found.origin == .local(process.identity), found.windowClass != nil { return found }
+    }
+    return subject(process.refresh() ? process : nil, pair: nil, evidence: .declared, machine: nil, origin: .unknown)
+  }
+
   // MARK: Several at once
 
   private enum Ahead {

@@ -46,6 +46,8 @@ extension Posix {
     static let write: Int32 = 8
     /// F_SEAL_FUTURE_WRITE: nobody can write any more, but by mappings made before.
     static let futureWrite: Int32 = 16
+    /// The size's and F_SEAL_WRITE: nobody can change anything any more, nor map it to do so.
+    static let content: Int32 = size | 8
   }
 
   /// An empty file in memory, of `byteCount` zeros, whose name is for /proc alone. It can't be opened by that way either:

@@ -196,19 +196,29 @@ final class WindowProgram: PasteProgram {
   }
 
   /// Takes CLIPBOARD by the toolkit's own functions, with any targets (GTK and Qt).
-  func offer(_ targets: [String: Data]) throws {
+  func offer(_ targets: [String: Data], on selection: String? = nil) throws {
     let pairs = try targets.sorted { $0.key < $1.key }.map { target, bytes in
       let path = desktop.path("offer")
       try bytes.write(to: URL(fileURLWithPath: path))
       return "\(target)=\(path)"
     }
-    try desktop.takingClipboard { try talker.tell("offer " + pairs.joined(separator: " ")) }
+    guard let selection else {
+      return try desktop.takingClipboard { try talker.tell("offer " + pairs.joined(separator: " ")) }
+    }
+    try talker.tell("offer on:\(selection) " + pairs.joined(separator: " "))
   }
 
-  /// Reads CLIPBOARD by the toolkit's own functions; `nil` when refused.
-  func fetch(_ target: String) throws -> Data? {
+  /// Reads CLIPBOARD, or another selection, by the toolkit's own functions; `nil` when refused.
+  func fetch(_ target: String, from selection: String = "") throws -> Data? {
     let path = desktop.path("fetch")
-    let answer = try talker.tell("fetch \(target) \(path)", within: 20)
+    let answer = try talker.tell("fetch \(target) \(path) \(selection)", within: 20)
+    return answer.flag("refused") ? nil : try Data(contentsOf: URL(fileURLWithPath: path))
+  }
+
+  /// Reads a board by D-Bus, as the program's own process (GTK); `nil` when refused.
+  func readBoard(_ name: String, _ target: String, at socket: String) throws -> Data? {
+    let path = desktop.path("board")
+    let answer = try talker.tell("board \(socket) \(name) \(target) \(path)", within: 20)
     return answer.flag("refused") ? nil : try Data(contentsOf: URL(fileURLWithPath: path))
   }
 

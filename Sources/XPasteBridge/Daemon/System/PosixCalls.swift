@@ -174,13 +174,13 @@ extension Posix {
     return OwnedDescriptor(try SystemFailure.unlessMinusOne(number, "accept4"))
   }
 
-  /// The user at the other end when the connection was made, as the kernel knows it (SO_PEERCRED).
-  static func peerUser(_ socket: OwnedDescriptor) throws(SystemFailure) -> uid_t {
+  /// The user and the process at the other end when the connection was made, as the kernel knows them (SO_PEERCRED).
+  static func peer(_ socket: OwnedDescriptor) throws(SystemFailure) -> (user: uid_t, process: pid_t) {
     var peer = xpb_peer()
     var length = socklen_t(MemoryLayout<xpb_peer>.size)
     try SystemFailure.unlessMinusOne(
       getsockopt(socket.number, SOL_SOCKET, SO_PEERCRED, &peer, &length), "getsockopt")
-    return peer.uid
+    return (peer.uid, peer.pid)
   }
 
   /// Calls `body` with `path` as a socket address; ENAMETOOLONG where it doesn't fit.
