@@ -40,9 +40,11 @@ struct SecretServiceTests {
     /// Starts the keyring; with a password its collection is there and open, without it is as it was left, locked.
     func start(password: String?) {
       let arguments = ["--foreground", "--components=secrets"] + (password == nil ? [] : ["--unlock"])
-      keyring = run("/usr/bin/gnome-keyring-daemon", arguments, input: password)
-      // The collection comes a moment after the service.
-      wait { (try? SecretService(address: self.address).defaultCollection()) != nil }
+      // The collection comes a moment after the service. A keyring so busy that we went before its answer has ended of it.
+      wait {
+        if keyring?.isRunning != true { keyring = run("/usr/bin/gnome-keyring-daemon", arguments, input: password) }
+        return (try? SecretService(address: self.address).defaultCollection()) != nil
+      }
     }
 
     func lock() {
@@ -69,15 +71,19 @@ struct SecretServiceTests {
       let file = URL(fileURLWithPath: folder + "/input")
       try! Data((input ?? "").utf8).write(to: file)
       process.standardInput = try! FileHandle(forReadingFrom: file)
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
+      let log = open(folder + "/log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+      process.standardOutput = FileHandle(fileDescriptor: log)
+      process.standardError = FileHandle(fileDescriptor: log, closeOnDealloc: true)
       try! process.run()
       return process
     }
 
     private func wait(_ condition: () -> Bool) {
       for _ in 0..<1_200 where !condition() { usleep(50_000) }
-      if !condition() { Issue.record("the session didn't start within 60 s") }
+      if !condition() {
+        let said = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
+        Issue.record("the session didn't start within 60 s: \(said)")
+      }
     }
   }
 

@@ -150,7 +150,7 @@ struct StoreKeyTests {
     talk.store.end()
     // With a store that is there, nobody is asked who isn't said to have the key.
     let again = ContinuousClock().measure { #expect(scratch.open().text("a", 1) == "one") }
-    #expect(again < .milliseconds(1_500))
+    #expect(again < .milliseconds(SecretService.limitMilliseconds))
   }
 
   @Test func placesFromTheEnvironment() {
