@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test table check soak fuzz store-kills bench leaks install uninstall clean
+.PHONY: help build run test table check soak fuzz store-kills bench leaks install install-units uninstall clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -16,6 +16,7 @@ ACTIONDIR = $(PREFIX)/share/xpastebridge/actions.d
 DOCS = $(wildcard docs/*.md schemas/*.json)
 # Both /usr/lib and /usr/local/lib are on the user service manager's search path.
 UNITDIR = $(PREFIX)/lib/systemd/user
+DBUSDIR = $(PREFIX)/share/dbus-1/services
 BASHDIR = $(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(PREFIX)/share/zsh/site-functions
 FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
@@ -96,6 +97,7 @@ MAN1 = $(wildcard man/*.1)
 MAN5 = $(wildcard man/*.5)
 MAN7 = $(wildcard man/*.7)
 INSTALLED = $(BINDIR)/xpastebridge $(LIBEXECDIR)/xpastebridge-action $(UNITDIR)/xpastebridge.service \
+  $(UNITDIR)/xpastebridge@.service $(DBUSDIR)/org.xpastebridge.service \
   $(addprefix $(ACTIONDIR)/,$(notdir $(wildcard actions/*.yaml))) \
   $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) $(MAN7:man/%=$(MANDIR)/man7/%) \
   $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) \
@@ -110,10 +112,7 @@ install: ## Install the binaries (build them first), the user unit, actions, man
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(BINDIR)/xpastebridge
 	install -D -m 755 -s $(HELPER) $(DESTDIR)$(LIBEXECDIR)/xpastebridge-action
 	for file in $(wildcard actions/*.yaml); do install -D -m 644 -t $(DESTDIR)$(ACTIONDIR) $$file; done
-	install -d $(DESTDIR)$(UNITDIR)
-	sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' systemd/xpastebridge.service \
-	  >$(DESTDIR)$(UNITDIR)/xpastebridge.service
-	chmod 644 $(DESTDIR)$(UNITDIR)/xpastebridge.service
+	$(MAKE) -s install-units
 	for page in $(MAN1); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $$page; done
 	for page in $(MAN5); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $$page; done
 	for page in $(MAN7); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man7 $$page; done
@@ -125,6 +124,16 @@ install: ## Install the binaries (build them first), the user unit, actions, man
 	  $(DESTDIR)$(ZSHDIR)/_xpastebridge)
 	$(if $(wildcard completions/xpastebridge.fish),install -D -m 644 completions/xpastebridge.fish \
 	  $(DESTDIR)$(FISHDIR)/xpastebridge.fish)
+
+# The unit of a named display is the other one but for its command line.
+install-units: # part of install: the user units, and what starts them when their bus name is asked for
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' systemd/xpastebridge.service \
+	  >$(DESTDIR)$(UNITDIR)/xpastebridge.service
+	sed 's|^ExecStart=.*|& --display %I|; s|^Description=.*|& (display %I)|' $(DESTDIR)$(UNITDIR)/xpastebridge.service \
+	  >$(DESTDIR)$(UNITDIR)/xpastebridge@.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/xpastebridge.service $(DESTDIR)$(UNITDIR)/xpastebridge@.service
+	install -D -m 644 -t $(DESTDIR)$(DBUSDIR) dbus/org.xpastebridge.service
 
 # Folders that only this project uses go too when they are empty; shared ones stay.
 uninstall: ## Remove exactly what install put there

@@ -85,6 +85,11 @@ nonisolated enum ProcessFile {
     }
   }
 
+  /// What everybody may read of a process's name: the first 15 bytes of its file's, if it hasn't changed them.
+  static func name(of id: Int32) -> Substring? {
+    text(AT_FDCWD, "/proc/\(id)/comm")?.split(separator: "\n").first
+  }
+
   /// Where a symbolic link points.
   static func link(_ directory: Int32, _ name: String) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { path in

@@ -340,10 +340,14 @@ final class SubjectResolver {
 
 extension Subject {
   /// Whether this is a process of this very program, by the name of its executable: an update or another place to
-  /// install it to makes no difference.
+  /// install it to makes no difference. An instance forbids being inspected, so the kernel shows its executable to root
+  /// alone; then the name that it was started under counts. Whoever borrows that could as well start this program.
   var isInstanceOfOurs: Bool {
-    guard let mine = ProcessRecord(getpid())?.executable, let theirs = executable else { return false }
-    return mine.value.split(separator: "/").last == theirs.value.split(separator: "/").last
+    guard let mine = ProcessRecord(getpid())?.executable?.value.split(separator: "/").last,
+      case .local(let process) = origin
+    else { return false }
+    let theirs = executable.map { $0.value.split(separator: "/").last } ?? ProcessFile.name(of: process.id)
+    return mine == theirs
   }
 }
 

@@ -131,12 +131,14 @@ final class MarkingProgram {
   /// The picture when it has come to rest, if that is another than `other`.
   func restingPicture(otherThan other: String = "") throws -> String? {
     var last = try picture()
-    let rests = try waitUntil(within: 5) {
-      // Longer than a toolkit's frame.
+    var equal = 0
+    let rests = try waitUntil(within: 10) {
+      // Longer than a toolkit's frame; and several times, since a busy machine draws a step late.
       usleep(100_000)
       let before = last
       last = try picture()
-      return last == before && last != other
+      equal = last == before ? equal + 1 : 0
+      return equal >= 4 && last != other
     }
     return rests ? last : nil
   }
