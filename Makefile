@@ -3,7 +3,8 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test table check soak fuzz store-kills bench leaks install install-units uninstall clean
+.PHONY: help build run test table check soak fuzz store-kills bench leaks install install-units uninstall \
+  list-installed deb prove-package clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
 PREFIX ?= /usr/local
@@ -134,6 +135,18 @@ install-units: # part of install: the user units, and what starts them when thei
 	  >$(DESTDIR)$(UNITDIR)/xpastebridge@.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/xpastebridge.service $(DESTDIR)$(UNITDIR)/xpastebridge@.service
 	install -D -m 644 -t $(DESTDIR)$(DBUSDIR) dbus/org.xpastebridge.service
+
+# For packagers' checks: the paths, one a line.
+list-installed:
+	@printf '%s\n' $(INSTALLED)
+
+deb: build ## Make a Debian package, .build/deb/xpastebridge_*.deb
+	Scripts/install-packages deb
+	Scripts/make-deb $(SCRATCH)
+
+# Needs root, debootstrap and systemd-nspawn.
+prove-package: deb ## Install the package on a bare Debian 12 that boots, to a refusal that explains itself; each step timed
+	Scripts/prove-package $(SCRATCH)/deb/*.deb
 
 # Folders that only this project uses go too when they are empty; shared ones stay.
 uninstall: ## Remove exactly what install put there
