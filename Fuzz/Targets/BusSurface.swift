@@ -58,6 +58,7 @@ final class ServedControl: ControlledDaemon {
   }
   func actionListReport() -> JSON { counted() }
   func menuReport() -> JSON { counted() }
+  func offerItem(_ item: UInt64, of board: String) -> JSON { counted() }
   func runAction(_ name: String, onEnd: @escaping (JSON) -> Void) { onEnd(counted()) }
   func synchronize() { calls += 1 }
 

@@ -7,6 +7,10 @@ public struct BoardItem: Hashable, Sendable {
   public var number: UInt64 = 0
   /// Who made it.
   public var source: Subject
+  /// Who put it on the board, where that is another app: it may stay for as long as one of the two is a member.
+  public var placedBy: Subject?
+  /// How it was made, where no program copied it.
+  public var derivation: Derivation?
   /// The selection on which its copy was decided: `clipboard`, or the board's own name.
   public var origin: String
   /// Whether it was a cut.
@@ -46,6 +50,6 @@ public struct BoardItem: Hashable, Sendable {
   /// Whether `other` is the same thing copied again: by the same app, to the last byte.
   public func isRepeated(by other: BoardItem) -> Bool {
     source.isSameApp(as: other.source) && isPinned == other.isPinned && isLocalOnly == other.isLocalOnly
-      && representations == other.representations
+      && derivation == other.derivation && representations == other.representations
   }
 }

@@ -1,3 +1,4 @@
+import Boards
 import ContentActions
 import Policy
 import Selection
@@ -20,8 +21,8 @@ public struct ActionRun: Hashable, Sendable {
 
 /// How a run ended, for whoever asked for it.
 public enum ActionOutcome: Hashable, Sendable {
-  /// The result is on the clipboard, under these targets.
-  case made(targets: [String], bytes: Int)
+  /// The result is on the clipboard, or on this board, under these targets.
+  case made(targets: [String], bytes: Int, board: String? = nil)
   /// The policy refused: the program may not have the content, or what it made may not be kept.
   case refused(Reason, message: String?)
   /// There is no clip that it fits.
@@ -30,8 +31,13 @@ public enum ActionOutcome: Hashable, Sendable {
   case busy
   /// Somebody copied, or the clip ended or had its one paste, while it ran: the result is dropped.
   case overtaken
-  /// Its result would go to a board, where none is put yet.
+  /// There is no board of this name, or neither the active app nor the action's program may write it.
   case noBoard(String)
+  /// What it would be made of isn't put on boards: it is secret, may be pasted once, or is for fewer than the board's
+  /// members.
+  case notForBoard(String)
+  /// The board has no room for the result.
+  case noRoom(String, BoardRefusal)
   /// It gave nothing.
   case failed(ActionFailure)
 }
@@ -54,6 +60,8 @@ struct OpenRun: Sendable {
   let inputFacts: ContentFacts
   /// The clip that it was given a part of.
   let clip: UInt64
+  /// By whose right the result goes to its board; `nil` for one that goes to CLIPBOARD.
+  let placer: Subject?
 }
 
 extension Bridge {
@@ -68,12 +76,16 @@ extension Bridge {
   }
 
   /// Whether `action` fits CLIPBOARD's clip, and may have it. With a `reader`, also whether that one may paste what the action
-  /// would be given: a menu shows in an app what concerns it.
+  /// would be given: a menu shows in an app what concerns it. `active` is the active app, by whose right a result may go to
+  /// a board.
   public func fit(
-    of action: ContentAction, program: String, reader: Subject?, at now: MonotonicTime
+    of action: ContentAction, program: String, reader: Subject?, active: Subject? = nil, at now: MonotonicTime
   ) -> ActionFit {
     guard let clip = currentClip, let entry = entry(for: action, of: clip) else { return .unfit }
     let subject = Self.subject(ofProgram: program, run: runCount + 1)
+    if case .board(let name) = action.destination {
+      guard !clip.isSensitive, placer(on: name, active: active, program: subject) != nil else { return .unfit }
+    }
     for asking in [subject, reader].compactMap(\.self) {
       switch access(to: entry, of: clip, on: atoms.clipboard, for: asking, at: now) {
       case .granted: continue
@@ -85,18 +97,24 @@ extension Bridge {
   }
 
   /// Somebody wants `action` run on CLIPBOARD's clip. It is decided as a paste by the program that does it; the result is
-  /// decided as a copy of that program's and of the clip's source together.
+  /// decided as a copy of that program's and of the clip's source together. `active` is the active app.
   ///
-  /// `.runAction` asks for ``actionEnded(_:_:ownedBy:time:at:)``; `.concludeAction` says how it ended.
+  /// `.runAction` asks for ``actionEnded(_:_:targets:ownedBy:time:at:)``; `.concludeAction` says how it ended.
   public mutating func actionRequested(
-    _ action: ContentAction, program: String, number: UInt64, at now: MonotonicTime
+    _ action: ContentAction, program: String, number: UInt64, active: Subject? = nil, at now: MonotonicTime
   ) -> [Effect] {
     let conclude = { (outcome: ActionOutcome) in [Effect.concludeAction(number, outcome)] }
-    if case .board(let name) = action.destination { return conclude(.noBoard(name)) }
     guard let clip = currentClip, let entry = entry(for: action, of: clip) else { return conclude(.unfit) }
     runCount += 1
     let subject = Self.subject(ofProgram: program, run: runCount)
     let form = entry.representation
+    var placer: Subject?
+    if case .board(let name) = action.destination {
+      placer = self.placer(on: name, active: active, program: subject)
+      if placer == nil || clip.isSensitive {
+        return boardRefusal(of: action, for: subject, clip, form, on: name, isWritable: placer != nil, number: number)
+      }
+    }
     let decision: Decision
     let grant: Grant
     switch access(to: entry, of: clip, on: atoms.clipboard, for: subject, at: now) {
@@ -119,7 +137,7 @@ extension Bridge {
     let facts = ContentFacts(
       target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
     runs[number] = OpenRun(
-      action: action, program: subject, input: form, inputFacts: facts, clip: clip.number)
+      action: action, program: subject, input: form, inputFacts: facts, clip: clip.number, placer: placer)
     return [
       .runAction(
         ActionRun(
@@ -153,7 +171,9 @@ extension Bridge {
     guard totalByteCount + payload.count <= policy.limits.totalBytes else {
       return concluded(number, run, clip: clip, .failed(.outputLimit), .failed)
     }
-    let judged = judge(derived(from: clip, by: run), forms(of: payload, targets, of: clip), on: atoms.clipboard)
+    let forms = forms(of: payload, targets, of: clip)
+    if case .board(let name) = run.action.destination { return placed(number, run, of: clip, forms, on: name) }
+    let judged = judge(derived(from: clip, by: run), forms, on: atoms.clipboard)
     guard judged.clip.entries.contains(where: { targets.contains($0.representation.target) }) else {
       let refusal = judged.refusals.first?.decision
       let reason = refusal?.reason ?? judged.withheldBy ?? .builtInDefault
@@ -197,13 +217,14 @@ extension Bridge {
   }
 
   /// The clip that the result becomes: the source's, cut or copied, as old and as secret as what it was made of.
-  private mutating func derived(from clip: Clip, by run: OpenRun) -> Clip {
+  mutating func derived(from clip: Clip, by run: OpenRun) -> Clip {
     clipCount += 1
     var derivation = clip.derivation ?? Derivation()
     derivation.steps.append(Derivation.Step(program: run.program, input: run.inputFacts))
     return Clip(
       number: clipCount, source: clip.source, kind: clip.kind, copiedAt: clip.copiedAt, isSensitive: clip.isSensitive,
-      listsSaveTargets: clip.listsSaveTargets, derivation: derivation, entries: [])
+      listsSaveTargets: clip.listsSaveTargets, derivation: derivation, confinement: clip.confinement,
+      isLocalOnly: clip.isLocalOnly, entries: [])
   }
 
   /// The result under all its targets, and what marks a secret one for others.
@@ -216,14 +237,21 @@ extension Bridge {
       + (clip.isSensitive ? marks : [])
   }
 
-  private func actionRecord(_ run: OpenRun, source: Subject?, outcome: AuditRecord.Outcome) -> AuditRecord {
+  func actionRecord(_ run: OpenRun, source: Subject?, outcome: AuditRecord.Outcome) -> AuditRecord {
     AuditRecord(
-      kind: .action, selection: policyName(of: atoms.clipboard), source: source, destination: run.program,
+      kind: .action, selection: name(of: run.action.destination), source: source, destination: run.program,
       targets: [run.inputFacts.target], bytes: run.inputFacts.size, verdict: .allow, reason: .builtInDefault,
       outcome: outcome, actionName: run.action.name, isAlwaysWritten: true)
   }
 
-  private func concluded(
+  private func name(of destination: ContentAction.Destination) -> String {
+    switch destination {
+    case .clipboard: policyName(of: atoms.clipboard)
+    case .board(let name): name
+    }
+  }
+
+  func concluded(
     _ number: UInt64, _ run: OpenRun, clip: Clip?, _ outcome: ActionOutcome, _ recorded: AuditRecord.Outcome,
     refusal: Decision? = nil
   ) -> [Effect] {

@@ -16,6 +16,8 @@ public enum BoardCall: Hashable, Sendable {
   case write(BoardWriting)
   /// An item from one board to another.
   case copy(from: String, item: UInt64?, to: String)
+  /// An item is offered on CLIPBOARD to those who may read its board, for the caller to paste.
+  case offer(String, item: UInt64)
   /// An item is to stay whatever the quota says, or no longer.
   case pin(String, item: UInt64, Bool)
   /// One item goes.
@@ -31,7 +33,7 @@ public enum BoardCall: Hashable, Sendable {
   var boards: [(name: String, kind: AuditRecord.Kind)] {
     switch self {
     case .list, .create, .connectionEnded: []
-    case .describe(let name), .read(let name, _, _): [(name, .paste)]
+    case .describe(let name), .read(let name, _, _), .offer(let name, _): [(name, .paste)]
     case .write(let writing): [(writing.board, .copy)]
     case .copy(let from, _, let to): [(from, .paste), (to, .copy)]
     case .pin(let name, _, _), .removeItem(let name, _), .remove(let name), .wipe(let name): [(name, .copy)]

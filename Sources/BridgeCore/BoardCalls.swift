@@ -60,6 +60,7 @@ extension Bridge {
     case .read(let name, let item, let type): return try read(name, item, type, by: subject, at: now)
     case .write(let writing): return try write(writing, by: subject, at: now)
     case .copy(let from, let item, let to): return try copy(from, item, to, by: subject, at: now)
+    case .offer(let name, let item): return try offer(name, item, to: subject, at: now)
     case .pin(let name, let item, let isPinned):
       try demand(name, for: subject)
       let change = try boards.pin(item, on: name, isPinned)
@@ -200,7 +201,7 @@ extension Bridge {
       isSensitive: Clip.isMarkedSecret(writing.representations), listsSaveTargets: false,
       isLocalOnly: writing.isLocalOnly, entries: [])
     let judged = judge(clip, writing.representations, on: selection)
-    return try place(judged, on: selection, by: writing, at: now)
+    return try place(judged, on: selection, writing, by: subject, at: now)
   }
 
   private func target(_ name: String, for subject: Subject) throws(BoardRefusal) -> NamedAtom {
@@ -222,8 +223,6 @@ extension Bridge {
       if case .granted = access(to: entry, of: clip, on: origin, for: subject, at: now) { true } else { false }
     }.map(\.representation)
     guard !forms.isEmpty else { throw .denied }
-    // What an action has made is under the rules of all that it was made of, which items don't name.
-    guard clip.derivation == nil || !isBoard(selection) else { throw .denied }
     clipCount += 1
     func copied(by source: Subject) -> JudgedClip {
       var copy = Clip(
@@ -237,12 +236,12 @@ extension Bridge {
     let judged = ofCaller.strictness > ofSource.strictness ? ofCaller : ofSource
     var writing = BoardWriting(board: to, representations: forms)
     writing.isLocalOnly = clip.isLocalOnly
-    return try place(judged, on: selection, by: writing, at: now)
+    return try place(judged, on: selection, writing, by: subject, at: now)
   }
 
   /// Puts a judged clip on its board, or on CLIPBOARD as a program does that has just copied.
   private mutating func place(
-    _ judged: JudgedClip, on selection: NamedAtom, by writing: BoardWriting, at now: MonotonicTime
+    _ judged: JudgedClip, on selection: NamedAtom, _ writing: BoardWriting, by subject: Subject, at now: MonotonicTime
   ) throws(BoardRefusal) -> [Effect] {
     guard totalByteCount + judged.clip.byteCount <= policy.limits.totalBytes else { throw .totalTooLarge }
     var records = judged.refusals.map { refusal in
@@ -263,6 +262,7 @@ extension Bridge {
         + [.answer(.done(changeCount: judged.clip.number))]
     }
     var item = BoardItem(judged.clip, judged.clip.entries.map(\.representation), origin: selection.name)
+    item.placedBy = judged.clip.source == subject ? nil : subject
     if let seconds = writing.expiresAfterSeconds {
       let end = now.advanced(byMilliseconds: seconds * 1_000)
       item.expiry = item.expiry.map { min($0, end) } ?? end
@@ -278,8 +278,35 @@ extension Bridge {
     let selection = atoms.clipboard
     if let phase = phases[selection] { noteLoss(of: phase, on: selection, at: now) }
     let effects = abandonCapture(on: selection)
-    seize(selection, with: clip, records: records, isCopy: clip != nil)
+    // What was taken from a board is there already.
+    seize(selection, with: clip, records: records, isCopy: clip.map { $0.confinement == nil } ?? false)
     return effects + [.seize([selection])]
+  }
+
+  /// An item goes on CLIPBOARD, where the active app pastes it as it pastes anything: decided as its source's, and for
+  /// nobody who couldn't read the board.
+  private mutating func offer(
+    _ name: String, _ number: UInt64, to subject: Subject, at now: MonotonicTime
+  ) throws(BoardRefusal) -> [Effect] {
+    try demand(name, for: subject)
+    let (shown, selection) = try clip(name, number, for: subject)
+    guard let board = boards[name], let item = board.item(number) else { throw .noItem }
+    let forms = shown.entries.filter { entry in
+      guard !entry.decision.obligations.oneShot else { return false }
+      if case .granted = access(to: entry, of: shown, on: selection, for: subject, at: now) { return true }
+      return false
+    }.map(\.representation)
+    clipCount += 1
+    var clip = Clip(
+      number: clipCount, source: item.source, kind: shown.kind, copiedAt: item.copiedAt, isSensitive: item.isSensitive,
+      listsSaveTargets: false, derivation: item.derivation, isLocalOnly: item.isLocalOnly, entries: [])
+    clip.confinement = Confinement(members: board.members, origin: item.origin, expiry: item.expiry)
+    let judged = judge(clip, forms, on: atoms.clipboard)
+    guard let first = judged.clip.entries.first else { throw .denied }
+    let record = record(
+      clip.kind, on: atoms.clipboard, source: item.source, destination: subject, decision: first.decision,
+      outcome: .kept, targets: judged.clip.entries.map(\.representation.target.name), bytes: judged.clip.byteCount)
+    return takeGeneral(judged.clip, records: [record], at: now) + [.answer(.done(changeCount: clip.number))]
   }
 
   private mutating func clearGeneral(by subject: Subject, at now: MonotonicTime) -> [Effect] {

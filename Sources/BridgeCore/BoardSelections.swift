@@ -10,7 +10,7 @@ extension Bridge {
 
   /// Whether `subject` may read and write the board of this name.
   public func mayUse(_ subject: Subject, _ name: String) -> Bool {
-    boards[name].map { denial(on: $0, from: .unknown, copiedUnder: .builtInDefault, to: subject) == nil } ?? false
+    boards[name].map { denial(to: $0.members, from: .unknown, copiedUnder: .builtInDefault, to: subject) == nil } ?? false
   }
 
   /// The denial of one who may not use the board of `selection`; `nil` where there is no board, or none is due.
@@ -19,13 +19,14 @@ extension Bridge {
     to subject: Subject
   ) -> Decision? {
     guard isBoard(selection), let board = boards[selection.name] else { return nil }
-    return denial(on: board, from: source, copiedUnder: reason, to: subject)
+    return denial(to: board.members, from: source, copiedUnder: reason, to: subject)
   }
 
-  private func denial(
-    on board: Board, from source: Subject, copiedUnder reason: Reason, to subject: Subject
+  /// The denial of one who isn't among `members`; `nil` for one who is.
+  func denial(
+    to members: BoardMembers, from source: Subject, copiedUnder reason: Reason, to subject: Subject
   ) -> Decision? {
-    switch board.members {
+    switch members {
     case .ofBoard(let name):
       guard !policy.isMember(subject, of: name) else { return nil }
       return policy.denial(byAudience: .board(name), copiedUnder: reason, from: source, to: subject)
@@ -40,7 +41,8 @@ extension Bridge {
     // Numbers of clips and of items never meet.
     let clip = Clip(
       number: item.number | 1 << 63, source: item.source, kind: item.isCut ? .cut : .copy, copiedAt: item.copiedAt,
-      isSensitive: item.isSensitive, listsSaveTargets: false, isLocalOnly: item.isLocalOnly, entries: [])
+      isSensitive: item.isSensitive, listsSaveTargets: false, derivation: item.derivation,
+      isLocalOnly: item.isLocalOnly, entries: [])
     let judged = judge(clip, item.representations, on: selection, copiedOn: item.origin)
     return judged.clip.entries.isEmpty ? nil : judged.clip
   }
@@ -236,13 +238,13 @@ extension Bridge {
     }
   }
 
-  /// Whether what is on the board may stay: its app is a member, or its rule sends it there.
+  /// Whether what is on the board may stay: its app is a member, or who put it there, or its rule sends it there.
   private func isEntitled(_ item: BoardItem, to board: Board, on selection: NamedAtom) -> Bool {
     guard let clip = clip(of: item, on: selection) else { return false }
     switch board.members {
     case .app: return true
     case .ofBoard(let name):
-      return policy.isMember(item.source, of: name)
+      return [item.source, item.placedBy].contains { $0.map { policy.isMember($0, of: name) } ?? false }
         || clip.entries.contains { $0.audience == .board(name) || $0.decision.obligations.board == name }
     }
   }
@@ -265,7 +267,7 @@ extension Bridge {
     var effects: [Effect] = []
     if let selection = boardAtoms[name] {
       effects += abandonCapture(on: selection) + vacate(selection)
-      (phases[selection], boardAtoms[name]) = (nil, nil)
+      (phases[selection], boardAtoms[name], boardFights[selection]) = (nil, nil, nil)
     }
     boards.close(name)
     if board.settings.isPersistent { effects.append(.forgetBoard(name)) }
@@ -323,5 +325,6 @@ extension BoardItem {
       representations: forms)
     isSensitive = clip.isSensitive
     isLocalOnly = clip.isLocalOnly
+    derivation = clip.derivation
   }
 }

@@ -69,6 +69,7 @@ public struct Bridge: Sendable {
   /// The boards, and the selections that stand for them.
   public internal(set) var boards: BoardTable
   var boardAtoms = BoardAtoms()
+  var boardFights: [NamedAtom: BoardFight] = [:]
 
   /// A core with nothing on its selections.
   ///
@@ -297,7 +298,8 @@ public struct Bridge: Sendable {
 
   private func deadline(of phase: Phase, on selection: NamedAtom) -> MonotonicTime? {
     switch phase {
-    case .unowned, .foreign, .overtaken, .claiming: return nil
+    case .unowned, .overtaken, .claiming: return nil
+    case .foreign(_, _, let isRival): return isRival ? fightPauses(on: selection) : nil
     case .guarded(let guarded): return guarded.clip?.expiry
     case .settling(let until, _): return until
     case .lingering(let lingering): return lingering.until
@@ -321,7 +323,8 @@ public struct Bridge: Sendable {
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
-      case .unowned, .foreign, .overtaken, .claiming: break
+      case .unowned, .overtaken, .claiming: break
+      case .foreign: effects += resumeFight(on: selection, at: now)
       case .guarded(let guarded): forget(guarded, on: selection)
       case .lingering(let lingering): effects += lingeringOver(lingering, on: selection, at: now)
       case .settling(_, let time):

@@ -15,9 +15,9 @@ extension Bridge {
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     noteCut(change)
-    if let denial = boardDenial(on: change.selection, to: source) {
-      return effects + denyCopy(change, source: source, denial)
-    }
+    let denial = boardDenial(on: change.selection, to: source)
+    if let left = fightGoesOn(change, from: phase, by: source, denial: denial, at: now) { return effects + left }
+    if let denial { return effects + denyCopy(change, source: source, denial) }
     let request = Request(
       action: action(on: change.selection), source: source, selection: policyName(of: change.selection))
     if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
@@ -97,14 +97,15 @@ extension Bridge {
   }
 
   mutating func denyCopy(
-    _ change: OwnerChange, source: Subject, _ decision: Decision
+    _ change: OwnerChange, source: Subject, _ decision: Decision, isWritten: Bool = true
   ) -> [Effect] {
     // What a board holds stays on it.
     let holding = Holding(time: change.selectionTime, clip: boardClip(on: change.selection))
     let record = record(
       kind(on: change.selection), on: change.selection, source: source, decision: decision,
       outcome: isBoard(change.selection) ? .refused : .emptied)
-    return claim(Claim(holding, expecting: change.owner, records: [record]), on: change.selection)
+    return claim(
+      Claim(holding, expecting: change.owner, records: isWritten ? [record] : []), on: change.selection)
   }
 
   /// Ends a capture that a newer copy or a clear has overtaken: nothing of it is kept.

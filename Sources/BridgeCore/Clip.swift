@@ -1,3 +1,4 @@
+import Boards
 import Policy
 import Selection
 
@@ -21,6 +22,8 @@ struct Clip: Sendable {
   let listsSaveTargets: Bool
   /// How it was made, where no program copied it.
   var derivation: Derivation?
+  /// What it brings from the board it was taken from; `nil` for what comes from none.
+  var confinement: Confinement?
   /// Whether it is for programs of this machine alone.
   var isLocalOnly = false
   /// In the owner's own order.
@@ -33,11 +36,11 @@ struct Clip: Sendable {
   /// Secret clips end after 60 s at the latest, unless a rule says otherwise (product.md 5.8).
   static let sensitiveSeconds = 60
 
-  /// When the clip is dropped, if ever: the soonest of what its rules say.
+  /// When the clip is dropped, if ever: the soonest of what its rules and its board say.
   var expiry: MonotonicTime? {
     let ruled = entries.compactMap(\.decision.obligations.expiresAfterSeconds).min()
-    guard let seconds = ruled ?? (isSensitive ? Self.sensitiveSeconds : nil) else { return nil }
-    return copiedAt.advanced(byMilliseconds: seconds * 1_000)
+    let seconds = ruled ?? (isSensitive ? Self.sensitiveSeconds : nil)
+    return [seconds.map { copiedAt.advanced(byMilliseconds: $0 * 1_000) }, confinement?.expiry].compactMap(\.self).min()
   }
 
   /// Whether the source marked the content as secret, by what it offers.
@@ -48,6 +51,37 @@ struct Clip: Sendable {
       return name == TargetList.secretMarkers.valued && form.payload.count <= 16
         && form.payload.copiedBytes().elementsEqual("secret".utf8)
     }
+  }
+}
+
+/// What stays with an item of a board that is offered on CLIPBOARD: it is for those who may read the board, and ends with
+/// its time there.
+struct Confinement: Hashable, Sendable {
+  /// Who may have it.
+  let members: BoardMembers
+  /// The selection on which its copy was decided.
+  let origin: String
+  /// When it ends.
+  let expiry: MonotonicTime?
+}
+
+extension Clip {
+  /// The questions that have to be answered for one form of this clip. For a copied clip that is one. What an action made
+  /// is the source's as it was given to the action, the source's as it is now, and the action's: so a rule about the
+  /// source, about the size or kind of what was copied, or about the program counts as it did before.
+  func requests(
+    _ action: Action, _ facts: ContentFacts, by destination: Subject? = nil, on selection: String
+  ) -> [Request] {
+    func ask(_ action: Action, _ source: Subject, _ facts: ContentFacts) -> Request {
+      Request(action: action, source: source, destination: destination, selection: selection, content: facts)
+    }
+    // Whoever cut was the source: the program brings what it made as with a copy.
+    let made = action == .cut ? .copy : action
+    var requests = [ask(action, source, facts)]
+    for step in derivation?.steps ?? [] {
+      requests += [ask(action, source, step.input), ask(made, step.program, facts)]
+    }
+    return requests
   }
 }
 

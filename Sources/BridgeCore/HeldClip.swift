@@ -80,12 +80,12 @@ extension Bridge {
   }
 
   /// The clip that may be given out of our hands: not a secret one, nor one that is to be read once (product.md 5.8), nor
-  /// what an action made: its steps, by which it is decided, are not written down.
+  /// what an action made or came from a board: by what it is decided is not written down.
   private func retainable(on selection: NamedAtom) -> (clip: Clip, time: ServerTime)? {
     // A drag ends with its source.
     guard selection != atoms.drag, case .held(let holding)? = phases[selection], let clip = holding.clip,
-      !clip.isSensitive, clip.derivation == nil,
-      usedUp[selection] == nil, !clip.entries.contains(where: { $0.decision.obligations.oneShot })
+      !clip.isSensitive, clip.derivation == nil, clip.confinement == nil, usedUp[selection] == nil,
+      !clip.entries.contains(where: { $0.decision.obligations.oneShot })
     else { return nil }
     return (clip, holding.time)
   }

@@ -38,16 +38,17 @@ extension Bridge {
   }
 
   /// Decides a clip's representations under the policy in force; `origin` is the selection that its copy was made on,
-  /// where that is another one.
+  /// where that is another one and the clip itself doesn't say so.
   func judge(
     _ clip: Clip, _ forms: [Representation], on selection: NamedAtom, copiedOn origin: String? = nil
   ) -> JudgedClip {
+    let place = origin ?? clip.confinement?.origin ?? policyName(of: selection)
     var judged = JudgedClip(clip: clip)
     judged.clip.entries = []
     for form in forms {
       let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
       let decision = policy.evaluate(
-        all: clip.requests(clip.kind == .cut ? .cut : .copy, facts, on: origin ?? policyName(of: selection)))
+        all: clip.requests(clip.kind == .cut ? .cut : .copy, facts, on: place))
       let isOversized = decision.obligations.maxSize.map { facts.size > $0 } ?? false
       if decision.grant == nil || isOversized {
         judged.refuse(form, by: decision)

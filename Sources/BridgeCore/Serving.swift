@@ -181,6 +181,11 @@ extension Bridge {
     if let denial = boardDenial(on: selection, from: clip.source, copiedUnder: entry.decision.reason, to: subject) {
       return .refused(denial)
     }
+    if let members = clip.confinement?.members,
+      let denial = denial(to: members, from: clip.source, copiedUnder: entry.decision.reason, to: subject)
+    {
+      return .refused(denial)
+    }
     if let denial = policy.denial(
       byAudience: entry.audience, copiedUnder: entry.decision.reason, from: clip.source, to: subject)
     {

@@ -152,9 +152,12 @@ struct ActionReader {
   private func destination(_ node: Node) -> ContentAction.Destination? {
     guard let name = fields.line(node, "`clipboard` or a board for `to`", upTo: 128) else { return nil }
     guard name != "clipboard" else { return .clipboard }
-    fields.report.warn(
-      .notBuilt, at: node.position, "`\(name)` in `to` can't be reached yet: results of actions aren't put on boards",
-      hint: "write `clipboard`, or leave `to` out")
+    guard name != "general" else {
+      fields.report.error(
+        .badValue, at: node.position, "expected `clipboard` or a board for `to`, found `general`",
+        hint: "that is what CLIPBOARD has: write `clipboard`, or leave `to` out")
+      return nil
+    }
     return .board(name)
   }
 }

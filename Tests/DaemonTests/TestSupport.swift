@@ -145,6 +145,8 @@ final class FakeSession: DisplaySession {
     allowed[window ?? .none].map { $0.contains(action) }
   }
 
+  /// The active app.
+  var activeSubject = Subject.unknown
   /// What any action is told.
   var fit = ActionFit.unfit
   var outcome = ActionOutcome.unfit

@@ -8,10 +8,24 @@ enum MenuCommand {
     ("fuzzel", ["--dmenu", "--prompt", "edit "]),
   ]
 
+  /// One line of the menu.
+  private struct Item {
+    /// What choosing it does.
+    enum Choice {
+      /// Runs the action of this name.
+      case action(String)
+      /// Puts an item of a board on CLIPBOARD.
+      case offer(board: String, item: UInt64)
+    }
+
+    let title: String
+    let choice: Choice
+  }
+
   /// Shows the menu; nothing chosen is no success and no error.
   static func run(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
     let client = try invocation.client(defaultMilliseconds: ActionCommands.runMilliseconds)
-    let items: [(name: String, title: String)]
+    let items: [Item]
     do throws(ControlFailure) {
       let answer = try client.string("MenuItems")
       if invocation.has("json") { return Console.print(answer) }
@@ -20,7 +34,7 @@ enum MenuCommand {
       return Console.failed(error.line)
     }
     guard !items.isEmpty else {
-      return Console.failed("there is nothing that the active app may do with what is on the clipboard")
+      return Console.failed("there is nothing that the active app may do with what is on the clipboard or its boards")
     }
     guard let chooser = chooser(invocation.value("with")) else {
       return Console.failed("no program to show a menu with: install rofi, dmenu or fuzzel, or name one by --with")
@@ -28,18 +42,37 @@ enum MenuCommand {
     do throws(SystemFailure) {
       let chosen = try choose(among: items.map(\.title), by: chooser, on: client.display)
       guard let item = items.first(where: { $0.title == chosen }) else { return ExitStatus.failed }
-      return ActionCommands.run(item.name, by: client, asJSON: false)
+      switch item.choice {
+      case .action(let name): return ActionCommands.run(name, by: client, asJSON: false)
+      case .offer(let board, let number): return offer(number, of: board, by: client)
+      }
     } catch {
       return Console.failed("can't show a menu with \(Label.plain(chooser.path)): \(error)")
     }
   }
 
-  private static func items(_ report: JSON) -> [(name: String, title: String)] {
+  private static func items(_ report: JSON) -> [Item] {
     (report["items"]?.elements ?? []).compactMap { item in
-      guard item["kind"]?.text == "action", let name = item["name"]?.text, let title = item["title"]?.text
-      else { return nil }
-      return (name, title)
+      guard let title = item["title"]?.text else { return nil }
+      switch item["kind"]?.text {
+      case "action": return item["name"]?.text.map { Item(title: title, choice: .action($0)) }
+      case "paste":
+        guard let board = item["board"]?.text, let number = item["item"]?.number else { return nil }
+        return Item(title: title, choice: .offer(board: board, item: UInt64(clamping: number)))
+      default: return nil
+      }
     }
+  }
+
+  /// The active app pastes it by its own key afterwards: that is the paste that is decided.
+  private static func offer(_ item: UInt64, of board: String, by client: ControlClient) -> Int32 {
+    let answer: String
+    do throws(ControlFailure) { answer = try client.offer(item, of: board) } catch {
+      return Console.failed(error.line)
+    }
+    let outcome = try? JSON(reading: answer)
+    let line = "\(Label.plain(board)): \(outcome?["text"]?.text.map { Label.plain($0) } ?? "no answer")"
+    return outcome?["outcome"]?.text == "offered" ? Console.print(line) : Console.failed(line)
   }
 
   private static func chooser(_ given: String?) -> (path: String, words: [String])? {

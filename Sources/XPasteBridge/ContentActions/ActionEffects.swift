@@ -29,15 +29,18 @@ extension EffectRunner {
   /// Whether `action` fits the clip; with `isForFocus`, also whether the active app may have what it would be given.
   func fit(of action: ContentAction, program: String, isForFocus: Bool) -> ActionFit {
     guard !isLost else { return .unfit }
-    let reader = isForFocus ? resolver.resolve(display.activeWindow) : nil
-    return bridge.fit(of: action, program: program, reader: reader, at: .now)
+    let active = activeSubject
+    return bridge.fit(of: action, program: program, reader: isForFocus ? active : nil, active: active, at: .now)
   }
+
+  /// The active app.
+  var activeSubject: Subject { isLost ? .unknown : resolver.resolve(display.activeWindow) }
 
   /// Runs `action` on the clip; `onEnd` hears once how that ended.
   func runAction(_ action: ContentAction, program: String, onEnd: @escaping (ActionOutcome) -> Void) {
     guard !isLost, let desk else { return onEnd(.failed(.noProgram)) }
     let number = desk.begin(onEnd)
-    carryOut(bridge.actionRequested(action, program: program, number: number, at: .now))
+    carryOut(bridge.actionRequested(action, program: program, number: number, active: activeSubject, at: .now))
     display.flush()
   }
 

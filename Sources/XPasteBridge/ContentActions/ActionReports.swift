@@ -45,28 +45,17 @@ enum ActionReports {
     }
   }
 
-  /// What a menu offers: each item has a kind, by which the chooser knows what to do with its name.
-  static func menu(_ actions: [ContentAction]) -> JSON {
-    .object([
-      "schema": .integer(schemaVersion),
-      "items": .array(
-        actions.map { action in
-          .object([
-            "kind": .string("action"), "name": .string(Label.shortened(action.name)), "title": .string(action.title),
-          ])
-        }),
-    ])
-  }
-
   /// How a run ended.
   static func outcome(_ name: String, _ outcome: ActionOutcome) -> JSON {
     var word = ""
     var text = ""
     var more: [JSON.Member] = []
     switch outcome {
-    case .made(let targets, let bytes):
-      (word, text) = ("made", "\(targets.joined(separator: ", ")), \(bytes) bytes")
+    case .made(let targets, let bytes, let board):
+      let place = board.map { ", on \(Label.plain($0))" } ?? ""
+      (word, text) = ("made", "\(targets.joined(separator: ", ")), \(bytes) bytes\(place)")
       more = [JSON.Member("targets", RecordJSON.targets(targets)), JSON.Member("bytes", .integer(bytes))]
+      if let board { more.append(JSON.Member("board", .string(Label.shortened(board)))) }
     case .refused(let reason, let message):
       word = "refused"
       text = "refused: \(AuditSentence.why(reason))" + (message.map { "; \(Label.plain($0))" } ?? "")
@@ -75,7 +64,13 @@ enum ActionReports {
     case .busy: (word, text) = ("busy", "too many actions at once, or one after the other on one clip")
     case .overtaken: (word, text) = ("overtaken", "the clipboard changed meanwhile; what it made was dropped")
     case .noBoard(let board):
-      (word, text) = ("no-board", "results of actions aren't put on boards yet, nor on `\(Label.plain(board))`")
+      word = "no-board"
+      text = "there is no board `\(Label.plain(board))`, or neither the active app nor the action's program is a member"
+    case .notForBoard(let board):
+      word = "not-for-board"
+      text = "what is secret, may be pasted once, or is for fewer than its members isn't put on `\(Label.plain(board))`"
+    case .noRoom(let board, let refusal):
+      (word, text) = ("no-room", "`\(Label.plain(board))`: \(refusal.words)")
     case .failed(let failure):
       (word, text) = ("failed", failure.words)
       more = [JSON.Member("failure", .string(failure.rawValue))]

@@ -8,10 +8,20 @@ extension Daemon {
   }
 
   func menuReport() -> JSON {
-    ActionReports.menu(
-      actions.catalog().actions.filter { action in
-        if case .fits = fit(of: action, isForFocus: true) { true } else { false }
-      })
+    let fitting = actions.catalog().actions.filter { action in
+      if case .fits = fit(of: action, isForFocus: true) { true } else { false }
+    }
+    return MenuReport.items(boardsOfActiveApp, fitting)
+  }
+
+  /// What the active app may read, beside what plain paste gives it.
+  private var boardsOfActiveApp: [BoardDescription] {
+    guard case .boards(let boards)? = session.callBoard(.list, from: session.activeSubject) else { return [] }
+    return boards.filter { $0.origin != nil }
+  }
+
+  func offerItem(_ item: UInt64, of board: String) -> JSON {
+    MenuReport.outcome(board, session.callBoard(.offer(board, item: item), from: session.activeSubject))
   }
 
   func runAction(_ name: String, onEnd: @escaping (JSON) -> Void) {

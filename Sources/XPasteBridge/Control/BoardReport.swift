@@ -53,11 +53,13 @@ enum BoardReport {
   }
 
   /// How the boards stand, for `status`: counts, no types.
-  static func summary(_ table: BoardTable) -> JSON {
+  static func summary(_ table: BoardTable, _ keeper: (any BoardKeeper)?) -> JSON {
     .object([
       "count": .integer(table.boards.count),
       "items": .integer(table.boards.values.reduce(0) { $0 + $1.items.count }),
       "bytes": .integer(table.byteCount),
+      "unstored": .integer(keeper?.unstoredCount ?? 0),
+      "storeProblem": keeper?.failure.map { .string(Label.plain($0)) },
     ])
   }
 }

@@ -20,14 +20,16 @@ final class BoardService {
   private static let errors = "org.xpastebridge.Boards1.Error."
 
   private unowned let host: any BoardHost
+  private let contents: ContentQueue
   private var server: ControlServer?
   /// Connections that watch a board, or all of them for "".
   private var watchers: [UInt64: Set<String>] = [:]
   /// The interface's table.
   private(set) var table: BusTable!
 
-  init(host: any BoardHost) {
+  init(host: any BoardHost, loop: EventLoop) throws(SystemFailure) {
     self.host = host
+    contents = try ContentQueue(loop: loop)
     table = makeTable()
   }
 
@@ -144,9 +146,14 @@ final class BoardService {
       try reply.append(BoardReport.boards(boards).description)
       try reply.send()
     case .content(let content):
-      let reply = try call.makeReturn()
-      try reply.append(try Posix.memfd("board", of: content.payload))
-      try reply.send()
+      contents.add(
+        try OutgoingContent(content.payload) { [unowned self] made in
+          reply(to: call) { () throws(SystemFailure) in
+            let answer = try call.makeReturn()
+            try answer.append(try made.get())
+            try answer.send()
+          }
+        })
     case .created(let name):
       let reply = try call.makeReturn()
       try reply.append(name)
@@ -155,6 +162,14 @@ final class BoardService {
       let reply = try call.makeReturn()
       try reply.append(count)
       try reply.send()
+    }
+  }
+
+  /// Answers a call later than in its own round.
+  private func reply(to call: BusMessage, _ answer: () throws(SystemFailure) -> Void) {
+    do throws(SystemFailure) { try answer() } catch {
+      // Where this fails too, the caller has gone while it waited.
+      try? call.refuse(Self.errors + "System", error.reason)
     }
   }
 
@@ -193,20 +208,25 @@ final class BoardService {
     writing.isLocalOnly = try call.readBool()
     let subject = subject(of: call)
     // Of one who may not write nothing is read.
-    if host.session.mayUse(subject, name) {
-      guard let forms = try representations(content) else {
-        return try call.refuse(Self.errors + BoardRefusal.itemTooLarge.errorName, BoardRefusal.itemTooLarge.words)
-      }
-      writing.representations = forms
+    guard host.session.mayUse(subject, name) else { return try answer(call, .write(writing), from: subject) }
+    guard let forms = try forms(content) else {
+      return try call.refuse(Self.errors + BoardRefusal.itemTooLarge.errorName, BoardRefusal.itemTooLarge.words)
     }
-    try answer(call, .write(writing), from: subject)
+    contents.add(
+      IncomingContent(forms) { [unowned self] read in
+        reply(to: call) { () throws(SystemFailure) in
+          writing.representations = try read.get()
+          // Asked again: the caller may have ended meanwhile, or be another program.
+          try answer(call, .write(writing))
+        }
+      })
   }
 
   /// What was handed over; `nil` when it is larger than a clip may be.
-  private func representations(
+  private func forms(
     _ content: [(type: String, descriptor: OwnedDescriptor)]
-  ) throws(SystemFailure) -> [Representation]? {
-    var forms: [Representation] = []
+  ) throws(SystemFailure) -> [IncomingContent.Form]? {
+    var forms: [IncomingContent.Form] = []
     var room = host.session.contentLimit
     for (type, descriptor) in content {
       guard !type.isEmpty, type.utf8.count <= Self.typeByteLimit, !TargetList.metadata.contains(type),
@@ -221,8 +241,7 @@ final class BoardService {
       guard let target = host.session.intern([type]).first else {
         throw SystemFailure(call: "WriteBoard", code: ENOTCONN)
       }
-      let payload = try Posix.payload(of: descriptor, byteCount: count)
-      forms.append(Representation(target: target, type: target, format: 8, payload: payload))
+      forms.append(IncomingContent.Form(target: target, byteCount: count, descriptor: descriptor))
     }
     return forms
   }

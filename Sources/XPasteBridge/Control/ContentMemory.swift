@@ -4,46 +4,28 @@ import Selection
 
 // Content that travels by descriptor: a file in memory, sealed, so that neither side can change it under the other's hands.
 extension Posix {
-  /// A sealed copy of `payload`.
-  static func memfd(_ name: String, of payload: Payload) throws(SystemFailure) -> OwnedDescriptor {
-    let made = try memfd(name, byteCount: payload.count)
-    var offset = 0
-    for chunk in 0..<payload.chunkCount {
-      var failure: SystemFailure?
-      payload.withChunk(chunk) { bytes in
-        var rest = UnsafeRawBufferPointer(bytes)
-        while !rest.isEmpty {
-          // Inside the chunk, which lives as long as the call.
-          let written = pwrite(made.number, rest.baseAddress, rest.count, offset)
-          if written < 0, errno == EINTR { continue }
-          guard written > 0 else { return failure = SystemFailure(call: "pwrite", code: errno) }
-          rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
-          offset += written
-        }
-      }
-      if let failure { throw failure }
-    }
-    try addSeals(made, Seals.content)
-    return made
-  }
-
   /// The first `byteCount` bytes of a file in memory that can't shrink.
   static func payload(of descriptor: OwnedDescriptor, byteCount: Int) throws(SystemFailure) -> Payload {
     var payload = Payload()
+    try read(descriptor, into: &payload, upTo: byteCount)
+    return payload
+  }
+
+  /// Goes on reading a file in memory behind what is in `payload`, until that has `end` bytes.
+  static func read(_ descriptor: OwnedDescriptor, into payload: inout Payload, upTo end: Int) throws(SystemFailure) {
     let step = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: min(max(1, byteCount), Payload.segmentBytes), alignment: 1)
+      byteCount: min(max(1, end - payload.count), Payload.segmentBytes), alignment: 1)
     defer {
       if let start = step.baseAddress { explicit_bzero(start, step.count) }
       step.deallocate()
     }
-    while payload.count < byteCount {
-      let wanted = min(step.count, byteCount - payload.count)
+    while payload.count < end {
+      let wanted = min(step.count, end - payload.count)
       let count = pread(descriptor.number, step.baseAddress, wanted, payload.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw SystemFailure(call: "pread", code: count < 0 ? errno : EIO) }
       payload.append(UnsafeRawBufferPointer(rebasing: step.prefix(count)))
     }
-    return payload
   }
 
   /// A sealed copy of all that can be read from `source`.

@@ -33,6 +33,15 @@ struct ControlClient {
     return try call("CanPerformAction", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readBool() }
   }
 
+  /// Puts an item of a board on CLIPBOARD for the active app; what came of it, as JSON.
+  func offer(_ item: UInt64, of board: String) throws(ControlFailure) -> String {
+    let arguments = { (message: BusMessage) throws(SystemFailure) in
+      try message.append(board)
+      try message.append(item)
+    }
+    return try call("MenuOffer", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readString() }
+  }
+
   /// Begins or lifts a lockdown.
   func setLockdown(_ isOn: Bool) throws(ControlFailure) {
     try call("SetLockdown", arguments: { (message) throws(SystemFailure) in try message.append(isOn) }, { _ in })

@@ -16,6 +16,8 @@ protocol ControlledDaemon: AnyObject {
   func actionListReport() -> JSON
   /// What the edit menu of the active app has beside its own items.
   func menuReport() -> JSON
+  /// Puts an item of a board on CLIPBOARD for the active app, and for all that may read the board.
+  func offerItem(_ item: UInt64, of board: String) -> JSON
   /// Runs the action of this name; `onEnd` hears once how it ended.
   func runAction(_ name: String, onEnd: @escaping (JSON) -> Void)
   /// How the policy stands, in a word.
@@ -62,6 +64,14 @@ final class ControlService {
         report("PolicyShow", "policy") { [unowned self] in daemon.policyReport() },
         report("ActionList", "actions") { [unowned self] in daemon.actionListReport() },
         report("MenuItems", "items") { [unowned self] in daemon.menuReport() },
+        BusTable.Method(name: "MenuOffer", takes: ("st", ["board", "item"]), gives: ("s", ["outcome"])) {
+          [unowned self] call throws(SystemFailure) in
+          let board = try call.readString()
+          let outcome = daemon.offerItem(try call.readUInt64(), of: board)
+          let answer = try call.makeReturn()
+          try answer.append(outcome.description)
+          try answer.send()
+        },
         BusTable.Method(name: "ActionRun", takes: ("s", ["name"]), gives: ("s", ["outcome"])) {
           [unowned self] call throws(SystemFailure) in try run(call)
         },

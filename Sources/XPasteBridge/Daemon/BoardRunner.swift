@@ -17,6 +17,10 @@ protocol BoardKeeper: AnyObject {
   func forget(_ items: [UInt64], of board: String, changeCount: UInt64)
   /// Removes all that is stored of a board and wipes where it lay.
   func forget(_ board: String)
+  /// Changes that aren't known to be on disk yet.
+  var unstoredCount: Int { get }
+  /// Why nothing is stored; `nil` while all is well.
+  var failure: String? { get }
   /// Waits until all is stored; nothing is after it.
   func end()
 }

@@ -64,7 +64,7 @@ final class Daemon {
     self.boardKeeper = boardKeeper
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
-    boards = BoardService(host: self)
+    boards = try BoardService(host: self, loop: loop)
     timer = try loop.makeTimer { session.deadlineReached() }
     auditTimer = try loop.makeTimer { audit.flush() }
     quietTimer = try loop.makeTimer { [unowned self] in quietEnded() }
@@ -260,7 +260,7 @@ extension Daemon: ControlledDaemon {
       "lockdown": .bool(policy.isLockedDown),
       "settled": .bool(session.isSettled),
       "selections": .array(session.status.map(StatusReport.selection)),
-      "boards": BoardReport.summary(session.boards),
+      "boards": BoardReport.summary(session.boards, boardKeeper),
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
       "presses": StatusReport.presses(session.pressStatus),

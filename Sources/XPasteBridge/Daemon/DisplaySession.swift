@@ -30,6 +30,8 @@ protocol DisplaySession: AnyObject {
   var actionStatus: ActionStatus? { get }
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
   func canPerform(_ action: Action, in window: Window?) -> Bool?
+  /// The active app; one of which nothing is known where there is none.
+  var activeSubject: Subject { get }
   /// Whether an action that `program` does fits the clip on CLIPBOARD and may have it, and, with `isForFocus`, whether the
   /// active app may have what the action would be given.
   func fit(of action: ContentAction, program: String, isForFocus: Bool) -> ActionFit

@@ -31,6 +31,9 @@ final class BoardArchive: BoardKeeper {
   private let loop: EventLoop
   private let say: (String, Priority) -> Void
   private var store: BoardStore?
+  private var orders: BoardOrders?
+  /// Changes that the store hasn't confirmed.
+  private var unconfirmed: Set<OrderNumber> = []
   private var source: EventSource?
   private var intern: ([String]) -> [NamedAtom] = { _ in [] }
   /// What the store had when it was opened; `nil` before.
@@ -52,18 +55,23 @@ final class BoardArchive: BoardKeeper {
   }
 
   func keep(_ item: BoardItem, on board: String, changeCount: UInt64) {
-    guard let store = open() else { return }
-    store.submit(.saveBoard(BoardRecord(name: board, changeCount: changeCount)))
-    store.submit(.keep(StoredForm.newItem(item), onBoard: board, changeCount: changeCount))
+    guard open() != nil else { return }
+    orders?.keep(item, on: board, changeCount: changeCount)
   }
 
   func forget(_ items: [UInt64], of board: String, changeCount: UInt64) {
-    store?.submit(.removeItems(items, fromBoard: board, changeCount: changeCount))
+    orders?.add(.removeItems(items, fromBoard: board, changeCount: changeCount))
   }
 
-  func forget(_ board: String) { open()?.submit(.removeBoard(board)) }
+  func forget(_ board: String) {
+    guard open() != nil else { return }
+    orders?.add(.removeBoard(board))
+  }
+
+  var unstoredCount: Int { unconfirmed.count + (orders?.count ?? 0) }
 
   func end() {
+    orders?.finish()
     store?.end()
     takeEvents()
   }
@@ -80,6 +88,9 @@ final class BoardArchive: BoardKeeper {
     do throws(StoreFailure) { opened = try BoardStore(configuration) } catch { return fail("\(error)") }
     do throws(SystemFailure) {
       source = try loop.addInput(opened.descriptor) { [weak self] in self?.takeEvents() }
+      orders = try BoardOrders(loop: loop) { [weak self, unowned opened] in
+        self?.unconfirmed.insert(opened.submit($0))
+      }
     } catch {
       return fail("\(error)")
     }
@@ -110,6 +121,7 @@ final class BoardArchive: BoardKeeper {
       readings[question.place.board]?.items[question.place.serial]?.contents[question.representation] = content
       settle(question.place.board, number)
     case .rejected(let number, let reason):
+      unconfirmed.remove(number)
       guard let question = questions.removeValue(forKey: number) else {
         // Said once for all that the store doesn't do after it couldn't be opened.
         if failure == nil { say("a board's change is not stored: \(reason)", .warning) }
@@ -119,7 +131,8 @@ final class BoardArchive: BoardKeeper {
       readings[question.place.board]?.items[question.place.serial] = nil
       settle(question.place.board, number)
     case .remains(let reason): say("what was removed of boards still stands, sealed, in the log: \(reason)", .warning)
-    case .done, .expired, .rekeyed: break
+    case .done(let number): unconfirmed.remove(number)
+    case .expired, .rekeyed: break
     }
   }
 
@@ -161,12 +174,12 @@ enum StoredForm {
   /// Parts what is more than a name in a type: the target, the property's type and its format. No atom has it in its name.
   private static let mark: Character = "\u{1f}"
 
-  static func newItem(_ item: BoardItem) -> NewItem {
+  static func newItem(_ item: BoardItem, _ contents: [StoredContent]) -> NewItem {
     let record = ItemRecord(
       serial: item.number, position: Int64(clamping: item.number), created: wall(item.copiedAt),
       expires: item.expiry.map(wall), isPinned: item.isPinned, source: source(of: item))
     return NewItem(
-      record, item.representations.map { NewItem.Representation(type: type(of: $0), content: content(of: $0.payload)) })
+      record, zip(item.representations, contents).map { NewItem.Representation(type: type(of: $0), content: $1) })
   }
 
   /// The item; `nil` when something of it is missing or isn't as we write it.
@@ -186,14 +199,37 @@ enum StoredForm {
       copiedAt: monotonic(record.created), expiry: record.expires.map(monotonic), representations: forms)
     (item.number, item.isPinned) = (record.serial, record.isPinned)
     item.isLocalOnly = json["localOnly"]?.truth ?? false
+    item.placedBy = json["placedBy"].flatMap { RecordJSON.subject(reading: $0) }.map(inAnotherRun)
+    if let steps = json["steps"]?.elements {
+      let made = steps.compactMap(step)
+      // By each of them it is decided: one that can't be read would be a rule left out.
+      guard made.count == steps.count else { return nil }
+      item.derivation = Derivation(steps: made)
+    }
     return item
   }
 
   private static func source(of item: BoardItem) -> String {
     JSON.object([
       "subject": RecordJSON.subject(item.source), "origin": .string(item.origin), "cut": .bool(item.isCut),
-      "localOnly": .bool(item.isLocalOnly),
+      "localOnly": .bool(item.isLocalOnly), "placedBy": item.placedBy.map(RecordJSON.subject),
+      "steps": item.derivation.map { .array($0.steps.map(words)) },
     ]).description
+  }
+
+  private static func words(of step: Derivation.Step) -> JSON {
+    .object([
+      "program": RecordJSON.subject(step.program), "target": .string(step.input.target),
+      "bytes": .integer(step.input.size), "sensitive": .bool(step.input.isSensitive),
+    ])
+  }
+
+  private static func step(_ json: JSON) -> Derivation.Step? {
+    guard let program = json["program"].flatMap({ RecordJSON.subject(reading: $0) }), let target = json["target"]?.text,
+      let bytes = json["bytes"]?.number
+    else { return nil }
+    let input = ContentFacts(target: target, size: bytes, isSensitive: json["sensitive"]?.truth ?? false)
+    return Derivation.Step(program: inAnotherRun(program), input: input)
   }
 
   /// Process numbers mean other processes by now: what is known of the app stays, and no process is it.
@@ -219,12 +255,6 @@ enum StoredForm {
     guard atoms.count == 2 else { return nil }
     let payload = content.byteCount > 0 ? Payload(0..<content.byteCount, of: content.pages) : Payload()
     return Representation(target: atoms[0], type: atoms[1], format: format, payload: payload)
-  }
-
-  private static func content(of payload: Payload) -> StoredContent {
-    var draft = ContentDraft(byteCount: payload.count)
-    for chunk in 0..<payload.chunkCount { payload.withChunk(chunk) { draft.append($0) } }
-    return draft.finished()
   }
 
   private static func wall(_ time: MonotonicTime) -> Int64 {
