@@ -226,9 +226,11 @@ struct Stage: CustomTestStringConvertible {
 
   /// Somebody wants an action run; its outcome, if it ended at once.
   @discardableResult
-  mutating func request(_ action: ContentAction, program: String, number: UInt64 = 1) -> ActionOutcome? {
+  mutating func request(
+    _ action: ContentAction, program: String, number: UInt64 = 1, active: Subject? = nil
+  ) -> ActionOutcome? {
     actionOutcomes[number] = nil
-    run(bridge.actionRequested(action, program: program, number: number, at: now))
+    run(bridge.actionRequested(action, program: program, number: number, active: active, at: now))
     return actionOutcomes[number]
   }
 

@@ -1,5 +1,8 @@
+import Boards
 import BridgeCore
 import Foundation
+import Policy
+import Selection
 import Testing
 
 @testable import XPasteBridge
@@ -30,7 +33,10 @@ struct ActionControlTests {
       (ActionOutcome.made(targets: ["image/png"], bytes: 7), Int32(0), "image/png, 7 bytes"),
       (.failed(.memoryLimit), 1, "the content needs more memory than its limit"),
       (.refused(.locked, message: "No."), 1, "refused: "), (.overtaken, 1, "the clipboard changed meanwhile"),
-      (.busy, 1, "too many actions"), (.unfit, 1, "nothing on the clipboard"), (.noBoard("b"), 1, "nor on `b`"),
+      (.busy, 1, "too many actions"), (.unfit, 1, "nothing on the clipboard"), (.noBoard("b"), 1, "there is no board `b`"),
+      (.made(targets: ["UTF8_STRING"], bytes: 7, board: "b"), 0, "UTF8_STRING, 7 bytes, on b"),
+      (.notForBoard("b"), 1, "isn't put on `b`"),
+      (.noRoom("b", .pinnedFillItems), 1, "all items of the board are pinned"),
     ] {
       served.session.outcome = outcome
       let run = served.call("action", "run", "copy-thumbnail")
@@ -41,6 +47,62 @@ struct ActionControlTests {
     #expect(unknown.wait(served.loop) == 1)
     #expect(unknown.complaint.contains("did you mean `copy-thumbnail`?"))
     #expect(served.session.programs.allSatisfy { $0 == "/usr/libexec/helper" })
+  }
+
+  /// What stands in a menu of boards, and what choosing does: for a member, and for one who isn't.
+  @Test func menuOfBoards() throws {
+    let served = served()
+    let board = "org.example.board"
+    var ruleset = Ruleset()
+    ruleset.boards = [
+      BoardPolicy(
+        name: board, position: SourcePosition(file: "test.yaml", line: 1, column: 1),
+        members: .windowClass(Glob(literally: "Ledger")))
+    ]
+    served.session.core = Bridge(
+      atoms: KnownAtoms { served.session.atom($0) }, policy: PolicySet(managed: ruleset, user: Ruleset()))
+    served.session.run(served.session.core.reviseBoards([served.session.atom(board)]))
+    let ledger = Example.subject("Ledger")
+    for (types, text) in [
+      (["text/html", "UTF8_STRING", "STRING", "application/x-cells"], "https://a.example/private"),
+      (["UTF8_STRING", "x-kde-passwordManagerHint"], "secret"),
+    ] {
+      let forms = types.map { name in
+        let target = served.session.atom(name)
+        return Representation(target: target, type: target, format: 8, payload: Payload(Array(text.utf8)))
+      }
+      _ = served.session.callBoard(.write(BoardWriting(board: board, representations: forms)), from: ledger)
+    }
+    served.session.activeSubject = ledger
+    let menu = served.call("menu", "--json")
+    #expect(menu.wait(served.loop) == 0)
+    #expect(!menu.output.contains("private"), "content")
+    let items = try JSON(reading: menu.output.trimmingCharacters(in: .newlines))["items"]?.elements ?? []
+    #expect(
+      items.map { $0["title"]?.text } == [
+        "Paste 1 of \(board): text, x-kde-passwordManagerHint, 6 bytes, secret",
+        "Paste 2 of \(board): html, text, application/x-cells, 25 bytes, looks like web-url",
+      ])
+    // What is chosen is put on CLIPBOARD, for members.
+    let script = TemporaryDirectory()
+    script.write("#!/bin/sh\ngrep '^Paste 2'\n", "choose")
+    #expect(chmod(script.path + "/choose", 0o700) == 0)
+    let choose = served.call("menu", "--with", script.path + "/choose")
+    #expect(choose.wait(served.loop) == 0, "\(choose.complaint)")
+    #expect(choose.output == "\(board): on the clipboard for those who may read the board; paste it as always\n")
+    let clip = BoardCall.read("general", item: nil, type: "UTF8_STRING")
+    guard case .content? = served.session.callBoard(clip, from: ledger) else {
+      Issue.record("a member doesn't get it")
+      return
+    }
+    let outsider = Example.subject("Browser")
+    #expect(served.session.callBoard(clip, from: outsider) == .refused(.denied))
+    // In another app's menu none of it stands, nor can it be chosen.
+    served.session.activeSubject = outsider
+    let other = served.call("menu", "--json")
+    #expect(other.wait(served.loop) == 0 && other.output == "{\"schema\":1,\"items\":[]}\n")
+    let number = UInt64(items.last?["item"]?.number ?? 0)
+    #expect(served.daemon.offerItem(number, of: board)["outcome"] == .string("refused"))
   }
 
   @Test func menuWithoutItemsFails() {

@@ -171,7 +171,7 @@ final class FakeSession: DisplaySession {
   /// Who calls, in the place of the process.
   var caller: Subject?
   var boards: BoardTable { core.boards }
-  let contentLimit = 1 << 20
+  var contentLimit = 1 << 20
 
   func atom(_ name: String) -> NamedAtom {
     let atom = atoms[name] ?? NamedAtom(Atom(UInt32(100 + atoms.count)), name)

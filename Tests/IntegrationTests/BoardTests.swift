@@ -2,117 +2,27 @@ import Foundation
 import Testing
 
 extension IntegrationTests {
-  /// Two programs of a suite and one that isn't part of it: what the suite copies stays in it, by every way.
+  /// Boards of the policy and of programs, by X and by the command line.
   @Suite(.serialized) struct BoardTests {
-    private static let board = "org.example.suite"
-
-    /// What every member may paste and nobody else: four types, one of the suite's own making.
-    private static let forms: [String: Data] = [
-      "UTF8_STRING": Data("figures of the suite".utf8),
-      "text/html": Data("<b>figures</b>".utf8),
-      "image/png": Data([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 255]),
-      "application/x-suite-cells": Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }),
-    ]
-
-    /// `policy/examples/suite.yaml` with the classes of the test's programs.
-    private static func policy(_ more: String = "") throws -> String {
-      let text = try String(contentsOfFile: Place.source + "/policy/examples/suite.yaml", encoding: .utf8)
-      return text + more
-    }
-
-    private final class Suite {
-      let desktop: Desktop
-      let bridge: Bridge
-      let writer: WindowProgram
-      let sheet: WindowProgram
-      let outsider: WindowProgram
-
-      init(_ policy: String) throws {
-        desktop = try Desktop()
-        bridge = try Bridge(on: desktop, policy: policy)
-        writer = try WindowProgram(desktop, .gtk, windowClass: "SuiteWriter")
-        sheet = try WindowProgram(desktop, .gtk, windowClass: "SuiteSheet")
-        outsider = try WindowProgram(desktop, .gtk, windowClass: "Browser")
-      }
-
-      /// The socket of the boards.
-      var socket: String {
-        let run = desktop.environment["XDG_RUNTIME_DIR"] ?? ""
-        return "\(run)/xpastebridge/\(desktop.display)/boards"
-      }
-
-      /// Nothing of the suite's, by no way.
-      func expectNothingOutside(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        for type in BoardTests.forms.keys.sorted() {
-          #expect(
-            try outsider.fetch(type, from: BoardTests.board) == nil, "\(type) by X", sourceLocation: sourceLocation)
-          let byBus = try outsider.readBoard(BoardTests.board, type, at: socket)
-          #expect(byBus == nil, "\(type) by D-Bus", sourceLocation: sourceLocation)
-        }
-        let binary = try Bridge.binary()
-        for words in ["read \(BoardTests.board)", "list \(BoardTests.board)", "copy \(BoardTests.board) general"] {
-          let done = try outsider.talker.tell("spawn \(binary) board \(words)", within: 20)
-          #expect(done.number("status") == 1 && done.text("output") == "", "\(words)", sourceLocation: sourceLocation)
-        }
-        let list = try outsider.talker.tell("spawn \(binary) board list", within: 20)
-        #expect(list.text("output")?.contains(BoardTests.board) == false, sourceLocation: sourceLocation)
-      }
-
-      func end() throws {
-        for program in [writer, sheet, outsider] { program.exit() }
-        try bridge.stop()
-        desktop.close()
-      }
-    }
-
-    @Test("inside the suite every type pastes, by plain paste and from the board; outside nothing, by no way")
-    func suite() throws {
-      let suite = try Suite(try Self.policy())
-      defer { suite.desktop.close() }
-      try suite.writer.offer(Self.forms)
-      try suite.bridge.sync()
-      for (type, bytes) in Self.forms {
-        expectSame(try suite.sheet.fetch(type), bytes, "\(type) by CLIPBOARD")
-        expectSame(try suite.sheet.fetch(type, from: Self.board), bytes, "\(type) by the board's selection")
-        expectSame(try suite.sheet.readBoard(Self.board, type, at: suite.socket), bytes, "\(type) by D-Bus")
-        #expect(try suite.outsider.fetch(type) == nil, "\(type) by CLIPBOARD")
-      }
-      // Plain Ctrl+V, with real keys.
-      #expect(try suite.sheet.paste(expecting: Self.forms["UTF8_STRING"]?.count) == Self.forms["UTF8_STRING"])
-      #expect(try suite.outsider.paste(expecting: nil) == Data())
-      try suite.expectNothingOutside()
-      // Somebody else copies: CLIPBOARD is theirs, the board still the suite's.
-      try suite.outsider.offer(["UTF8_STRING": Data("harmless".utf8)])
-      try suite.bridge.sync()
-      #expect(try suite.sheet.fetch("UTF8_STRING") == Data("harmless".utf8))
-      for (type, bytes) in Self.forms {
-        expectSame(try suite.sheet.fetch(type, from: Self.board), bytes, "\(type) afterwards")
-      }
-      try suite.expectNothingOutside()
-      let refused = try suite.bridge.audit().filter { $0.outcome == "refused" && $0.selection == Self.board }
-      #expect(refused.contains { $0.action == "paste" })
-      try suite.end()
-    }
-
     @Test("a member claims the board's selection and has copied onto it; an outsider's claim is taken back")
     func claim() throws {
-      let suite = try Suite(try Self.policy())
+      let suite = try SuiteDesktop(SuiteDesktop.policy)
       defer { suite.desktop.close() }
-      try suite.writer.offer(Self.forms, on: Self.board)
+      try suite.writer.offer(SuiteDesktop.forms, on: SuiteDesktop.board)
       try suite.bridge.sync()
-      expectSame(try suite.sheet.fetch("text/html", from: Self.board), Self.forms["text/html"] ?? Data(), "html")
-      try suite.outsider.offer(["UTF8_STRING": Data("forged".utf8)], on: Self.board)
+      expectSame(try suite.sheet.fetch("text/html", from: SuiteDesktop.board), SuiteDesktop.forms["text/html"] ?? Data(), "html")
+      try suite.outsider.offer(["UTF8_STRING": Data("forged".utf8)], on: SuiteDesktop.board)
       try suite.bridge.sync()
-      #expect(try suite.sheet.fetch("UTF8_STRING", from: Self.board) == Self.forms["UTF8_STRING"])
+      #expect(try suite.sheet.fetch("UTF8_STRING", from: SuiteDesktop.board) == SuiteDesktop.forms["UTF8_STRING"])
       let record = try suite.bridge.audit().last { $0.action == "copy" && $0.outcome == "refused" }
-      #expect(try #require(record).selection == Self.board)
+      #expect(try #require(record).selection == SuiteDesktop.board)
       // The writer's end takes nothing away.
       suite.writer.exit()
       try suite.bridge.sync()
-      #expect(try suite.sheet.fetch("UTF8_STRING", from: Self.board) == Self.forms["UTF8_STRING"])
+      #expect(try suite.sheet.fetch("UTF8_STRING", from: SuiteDesktop.board) == SuiteDesktop.forms["UTF8_STRING"])
       // Membership ends with the policy, and with it what was kept.
       try suite.bridge.replacePolicy(Bridge.allowAll)
-      #expect(try suite.sheet.fetch("UTF8_STRING", from: Self.board) == nil)
+      #expect(try suite.sheet.fetch("UTF8_STRING", from: SuiteDesktop.board) == nil)
       try suite.end()
     }
 
@@ -226,42 +136,15 @@ extension IntegrationTests {
       try next.stop()
     }
 
-    @Test("a persistent board is whole after a restart of the daemon; what is secret isn't stored")
-    func persistent() throws {
-      let suite = try Suite(
-        try Self.policy().replacingOccurrences(of: "    expires: 8h", with: "    persistent: true\n    expires: 8h"))
-      defer { suite.desktop.close() }
-      try suite.writer.offer(Self.forms)
-      try suite.bridge.sync()
-      let secret = ["UTF8_STRING": Data("hunter2".utf8), "x-kde-passwordManagerHint": Data("secret".utf8)]
-      try suite.writer.offer(secret, on: Self.board)
-      try suite.bridge.sync()
-      #expect(try suite.sheet.fetch("UTF8_STRING", from: Self.board) == secret["UTF8_STRING"])
-      try suite.bridge.stop()
-      let policy = try String(contentsOfFile: suite.bridge.policyPath, encoding: .utf8)
-      let next = try Bridge(on: suite.desktop, policy: policy)
-      let isBack = try waitUntil(within: 20) { try suite.sheet.fetch("UTF8_STRING", from: Self.board) != nil }
-      #expect(isBack)
-      for (type, bytes) in Self.forms {
-        expectSame(try suite.sheet.fetch(type, from: Self.board), bytes, "\(type) after the restart")
-      }
-      #expect(try suite.outsider.fetch("UTF8_STRING", from: Self.board) == nil)
-      // In no policy any more: wiped.
-      try next.replacePolicy(Bridge.allowAll)
-      try next.replacePolicy(policy)
-      #expect(try suite.sheet.fetch("UTF8_STRING", from: Self.board) == nil)
-      try next.stop()
-    }
-
     @Test("the programs in examples/ use a board by X alone", arguments: ["board-gtk3.py", "board-tk.tcl"])
     func examples(name: String) throws {
-      try Scene.run(policy: try Self.policy()) { scene in
+      try Scene.run(policy: SuiteDesktop.policy) { scene in
         let program = Place.source + "/examples/" + name
-        let arguments = [program, "copy", Self.board, "by \(name)"]
+        let arguments = [program, "copy", SuiteDesktop.board, "by \(name)"]
         let interpreter = name.hasSuffix(".tcl") ? "/usr/bin/tclsh" : "/usr/bin/python3"
         let copier = try scene.desktop.start(interpreter, arguments)
         let reader = { () throws -> Data in
-          try scene.desktop.run(interpreter, [program, "paste", Self.board], within: 20).output
+          try scene.desktop.run(interpreter, [program, "paste", SuiteDesktop.board], within: 20).output
         }
         let isThere = try waitUntil(within: 20) { String(decoding: try reader(), as: UTF8.self) == "by \(name)\n" }
         #expect(isThere)

@@ -21,6 +21,9 @@ from program import LATER, Commands, options, read_bytes, tell, write_bytes  # n
 # ours, one after another to the same owner, are answered after those of the paste, since an owner answers in order.
 FENCE_STEPS = 8
 
+# What TARGETS lists beside content.
+METADATA = {"TARGETS", "TIMESTAMP", "MULTIPLE", "SAVE_TARGETS"}
+
 
 class Program:
     def __init__(self, wm_class):
@@ -39,6 +42,7 @@ class Program:
         self.clipboard = Gtk.Clipboard.get(Gdk.SELECTION_CLIPBOARD)
         self.offered = {}
         self.pastes = 0
+        self.folder = None
         self.window.connect("selection-get", self.give)
 
     def key(self, _, event):
@@ -48,7 +52,31 @@ class Program:
             # After the view's own handler, so that the paste has sent its first request; not as idle work, which would
             # wait until the view has laid out all of a large text.
             GLib.timeout_add(0, self.fence, self.pastes, FENCE_STEPS)
+            if self.folder:
+                self.clipboard.request_targets(self.listed)
         return False
+
+    def rich(self, folder):
+        """rich FOLDER: the next Ctrl+V takes everything that is on offer, each form into a file"""
+        self.folder = folder
+
+    def listed(self, _, atoms, *__):
+        self.take([atom.name() for atom in atoms or [] if atom.name() not in METADATA], {})
+
+    def take(self, names, taken):
+        if not names:
+            self.folder = None
+            tell("taken", files=taken)
+            return
+
+        def received(_, selection):
+            content = selection.get_data() if selection and selection.get_length() >= 0 else None
+            if content is not None:
+                taken[names[0]] = f"{self.folder}/{len(taken)}"
+                write_bytes(taken[names[0]], content)
+            self.take(names[1:], taken)
+
+        self.clipboard.request_contents(Gdk.Atom.intern(names[0], False), received)
 
     def fence(self, number, left):
         if not left:
@@ -152,7 +180,7 @@ class Program:
 
 def main():
     program = Program(options(__doc__.splitlines()[0]).wm_class)
-    names = ["load", "dump", "clear", "length", "show", "bounds", "offer", "fetch", "targets", "board", "spawn"]
+    names = ["load", "dump", "clear", "length", "show", "bounds", "offer", "fetch", "targets", "board", "spawn", "rich"]
     commands = Commands({name: getattr(program, name) for name in names}, Gtk.main_quit)
     GLib.io_add_watch(0, GLib.IO_IN | GLib.IO_HUP, lambda *_: commands.ready())
     tell("ready", pid=os.getpid())

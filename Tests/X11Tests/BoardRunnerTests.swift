@@ -14,6 +14,9 @@ private final class MemoryKeeper: BoardKeeper {
   private(set) var items: [String: [BoardItem]] = [:]
   private(set) var asked: [String] = []
 
+  var unstoredCount: Int { 0 }
+  var failure: String? { nil }
+
   func load(_ boards: [String], intern: @escaping ([String]) -> [NamedAtom]) { asked += boards }
 
   /// What a store does when it has read everything.

@@ -144,8 +144,10 @@ enum CommandTable {
     operands: OperandSpecification(name: "NAME", minimum: 1, maximum: 1, kind: .text))
 
   private static let menu = CommandSpecification(
-    words: ["menu"], summary: "show what the active app may do with what is on the clipboard, and do what is chosen",
-    details: "The menu is shown by rofi, dmenu or fuzzel, whichever is there. Fails when nothing is chosen.",
+    words: ["menu"], summary: "show what the active app may paste from boards and do with the clipboard, and do it",
+    details:
+      "The menu is shown by rofi, dmenu or fuzzel, whichever is there. What is chosen from a board is put on the "
+      + "clipboard for those who may read the board, to be pasted as always. Fails when nothing is chosen.",
     options: [
       display, patience,
       OptionSpecification(

@@ -215,6 +215,18 @@ final class WindowProgram: PasteProgram {
     return answer.flag("refused") ? nil : try Data(contentsOf: URL(fileURLWithPath: path))
   }
 
+  /// Presses Ctrl+V in a program that takes everything that is on offer, and gives what came (GTK).
+  func pasteAll() throws -> [String: Data] {
+    let folder = desktop.path("rich")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try talker.tell("rich " + folder)
+    talker.forget()
+    pastes += 1
+    try keys("ctrl+v")
+    let files = try talker.wait("taken", within: 20).fields["files"] as? [String: String] ?? [:]
+    return try files.mapValues { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+  }
+
   /// Reads a board by D-Bus, as the program's own process (GTK); `nil` when refused.
   func readBoard(_ name: String, _ target: String, at socket: String) throws -> Data? {
     let path = desktop.path("board")
