@@ -32,7 +32,8 @@ extension Bridge {
     _ number: UInt64, _ run: OpenRun, of clip: Clip, _ forms: [Representation], on name: String
   ) -> [Effect] {
     // The policy may have changed while it ran.
-    guard let placer = run.placer, mayUse(placer, name), let board = boards[name], let selection = boardAtoms[name] else {
+    guard let placer = run.placer, mayUse(placer, name), let board = boards[name], let selection = boardAtoms[name]
+    else {
       return concluded(number, run, clip: clip, .noBoard(name), .refused)
     }
     // As a mirrored clip it is decided where it was copied, on CLIPBOARD; rules about the board count as well.

@@ -65,7 +65,9 @@ extension Bridge {
     guard var fight = boardFights[selection] else { return [] }
     fight.rounds = 0
     boardFights[selection] = fight
-    guard let denial = boardDenial(on: selection, to: fight.source) else { return takeOver(fight.change, fight.source, at: now) }
+    guard let denial = boardDenial(on: selection, to: fight.source) else {
+      return takeOver(fight.change, fight.source, at: now)
+    }
     return denyCopy(fight.change, source: fight.source, denial, isWritten: false)
   }
 }

@@ -10,7 +10,8 @@ extension Bridge {
 
   /// Whether `subject` may read and write the board of this name.
   public func mayUse(_ subject: Subject, _ name: String) -> Bool {
-    boards[name].map { denial(to: $0.members, from: .unknown, copiedUnder: .builtInDefault, to: subject) == nil } ?? false
+    boards[name].map { denial(to: $0.members, from: .unknown, copiedUnder: .builtInDefault, to: subject) == nil }
+      ?? false
   }
 
   /// The denial of one who may not use the board of `selection`; `nil` where there is no board, or none is due.

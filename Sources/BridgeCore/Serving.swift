@@ -178,11 +178,13 @@ extension Bridge {
   ) -> Access {
     if let used = usedUp[selection], used.by != subject || used.until.map({ now >= $0 }) ?? false { return .withheld }
     if clip.isLocalOnly, !subject.isLocal { return .withheld }
-    if let denial = boardDenial(on: selection, from: clip.source, copiedUnder: entry.decision.reason, to: subject) {
+    // An app has its own content back from a board, but not what was made of it there.
+    let owner = clip.derivation == nil ? clip.source : .unknown
+    if let denial = boardDenial(on: selection, from: owner, copiedUnder: entry.decision.reason, to: subject) {
       return .refused(denial)
     }
     if let members = clip.confinement?.members,
-      let denial = denial(to: members, from: clip.source, copiedUnder: entry.decision.reason, to: subject)
+      let denial = denial(to: members, from: owner, copiedUnder: entry.decision.reason, to: subject)
     {
       return .refused(denial)
     }

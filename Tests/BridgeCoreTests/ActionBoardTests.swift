@@ -55,7 +55,8 @@ import Testing
       #expect(stage.actionRuns.isEmpty && stage.bridge.boards[Self.name]?.items.isEmpty == true)
       let refused = try #require(stage.audit.last)
       #expect(refused.kind == .action && refused.outcome == .refused && refused.selection == Self.name)
-      #expect(stage.bridge.fit(of: Self.upper, program: Self.tool, reader: nil, active: active, at: stage.now) == .unfit)
+      #expect(
+        stage.bridge.fit(of: Self.upper, program: Self.tool, reader: nil, active: active, at: stage.now) == .unfit)
     }
     stage = copied { $0.members = .executable(Glob(literally: Self.tool, style: .path)) }
     #expect(run(&stage, active: Apps.browser) == made)

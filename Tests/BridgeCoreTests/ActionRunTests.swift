@@ -253,6 +253,8 @@ import Testing
     #expect(stage.request(Self.upper, program: Self.tool) == .unfit)
     var action = Self.upper
     action.destination = .board("b")
+    #expect(stage.request(action, program: Self.tool) == .unfit)
+    stage = copied()
     #expect(stage.request(action, program: Self.tool) == .noBoard("b"))
   }
 

@@ -33,7 +33,8 @@ struct ActionControlTests {
       (ActionOutcome.made(targets: ["image/png"], bytes: 7), Int32(0), "image/png, 7 bytes"),
       (.failed(.memoryLimit), 1, "the content needs more memory than its limit"),
       (.refused(.locked, message: "No."), 1, "refused: "), (.overtaken, 1, "the clipboard changed meanwhile"),
-      (.busy, 1, "too many actions"), (.unfit, 1, "nothing on the clipboard"), (.noBoard("b"), 1, "there is no board `b`"),
+      (.busy, 1, "too many actions"), (.unfit, 1, "nothing on the clipboard"),
+      (.noBoard("b"), 1, "there is no board `b`"),
       (.made(targets: ["UTF8_STRING"], bytes: 7, board: "b"), 0, "UTF8_STRING, 7 bytes, on b"),
       (.notForBoard("b"), 1, "isn't put on `b`"),
       (.noRoom("b", .pinnedFillItems), 1, "all items of the board are pinned"),
@@ -95,7 +96,8 @@ struct ActionControlTests {
       Issue.record("a member doesn't get it")
       return
     }
-    let outsider = Example.subject("Browser")
+    var outsider = Example.subject("Browser")
+    outsider.origin = .local(ProcessIdentity(id: 43, startTime: 99))
     #expect(served.session.callBoard(clip, from: outsider) == .refused(.denied))
     // In another app's menu none of it stands, nor can it be chosen.
     served.session.activeSubject = outsider

@@ -13,14 +13,14 @@ extension IntegrationTests {
       """
 
     /// The lines of the menu that `scene`'s active app has.
-    private func titles(_ scene: Scene) throws -> [String] {
+    private static func titles(_ scene: Scene) throws -> [String] {
       let answer = try scene.bridge.command("menu", "--json")
       let report = Event((try JSONSerialization.jsonObject(with: answer.output) as? [String: Any]) ?? [:])
       return (report.fields["items"] as? [[String: Any]] ?? []).compactMap { $0["title"] as? String }
     }
 
     /// A member that has put two items on the board, the older one a link.
-    private func fill(_ scene: Scene) throws -> Requestor {
+    private static func fill(_ scene: Scene) throws -> Requestor {
       let owner = try scene.desktop.owner("class notes Notes", "selection \(Self.board)")
       for (text, html) in [("https://a.example/wonderful-secret", "<b>old</b>"), ("newer", "<b>newer</b>")] {
         try owner.tell("target UTF8_STRING text:\(text)")
@@ -34,44 +34,45 @@ extension IntegrationTests {
 
     @Test("a board's item is chosen in dmenu by a member and pasted by it, and by nobody else")
     func dmenu() throws {
-      try Scene.run(policy: Self.policy) { scene in
-        let member = try fill(scene)
-        _ = try scene.copied("target x/other text:other")
-        let browser = try Keys.window("Browser", on: scene.desktop)
-        #expect(try waitUntil(within: 10) { try titles(scene) == [] }, "nothing of the board in another app's menu")
-        browser.quit()
-        let notes = try Keys.window("Notes", on: scene.desktop)
-        let lines = [
-          "Paste 1 of \(Self.board): text, html, 12 bytes, looks like search-term",
-          "Paste 2 of \(Self.board): text, html, 34 bytes, looks like web-url",
-        ]
-        #expect(try waitUntil(within: 10) { try titles(scene) == lines })
-        let words = ["menu", "--with", "dmenu", "--display", scene.desktop.display]
-        let menu = try scene.desktop.start(try Bridge.binary(), words)
-        // dmenu has the keyboard before it shows itself.
-        let isShown = try waitUntil(within: 10) {
-          try scene.desktop.run("/usr/bin/xdotool", ["search", "--onlyvisible", "--class", "dmenu"]).status == 0
-        }
-        #expect(isShown)
-        for words in [["type", "web-url"], ["key", "Return"]] {
-          #expect(try scene.desktop.run("/usr/bin/xdotool", words).status == 0)
-        }
-        #expect(try menu.exitStatus(within: 10) == 0)
-        #expect(try member.text() == "https://a.example/wonderful-secret")
-        #expect(try member.text("text/html") == "<b>old</b>")
-        // The policy has nothing against what Notes copies: it is the board that keeps it in.
-        #expect(try scene.paster.text() == nil)
-        #expect(try Set(scene.paster.targets() ?? []).isDisjoint(with: ["UTF8_STRING", "text/html"]))
-        try scene.bridge.replacePolicy(Self.policy)
-        #expect(try scene.paster.text() == nil && member.text() != nil)
-        for text in [scene.desktop.log("xpastebridge")] + (try scene.bridge.audit().map(\.description)) {
-          #expect(!text.contains("wonderful-secret"))
-        }
-        let record = try #require(try scene.bridge.audit().last { $0.outcome == "kept" && $0.selection == "clipboard" })
-        #expect(record.source?.windowClass == "Notes" && record.destination?.windowClass == "Notes")
-        notes.quit()
-        try scene.expectNextCopy()
+      let scene = try Scene(policy: Self.policy)
+      defer { scene.desktop.close() }
+      let member = try Self.fill(scene)
+      _ = try scene.copied("target x/other text:other")
+      let browser = try Keys.window("Browser", on: scene.desktop)
+      #expect(try waitUntil(within: 10) { try Self.titles(scene) == [] }, "nothing of the board in another app's menu")
+      browser.quit()
+      let notes = try Keys.window("Notes", on: scene.desktop)
+      let lines = [
+        "Paste 1 of \(Self.board): text, html, 12 bytes, looks like search-term",
+        "Paste 2 of \(Self.board): text, html, 34 bytes, looks like web-url",
+      ]
+      #expect(try waitUntil(within: 10) { try Self.titles(scene) == lines })
+      let words = ["menu", "--with", "dmenu", "--display", scene.desktop.display]
+      let menu = try scene.desktop.start(try Bridge.binary(), words)
+      // dmenu has the keyboard before it shows itself.
+      let isShown = try waitUntil(within: 10) {
+        try scene.desktop.run("/usr/bin/xdotool", ["search", "--onlyvisible", "--class", "dmenu"]).status == 0
       }
+      #expect(isShown)
+      for words in [["type", "web-url"], ["key", "Return"]] {
+        #expect(try scene.desktop.run("/usr/bin/xdotool", words).status == 0)
+      }
+      #expect(try menu.exitStatus(within: 10) == 0)
+      #expect(try member.text() == "https://a.example/wonderful-secret")
+      #expect(try member.text("text/html") == "<b>old</b>")
+      // The policy has nothing against what Notes copies: it is the board that keeps it in.
+      #expect(try scene.paster.text() == nil)
+      #expect(try Set(scene.paster.targets() ?? []).isDisjoint(with: ["UTF8_STRING", "text/html"]))
+      try scene.bridge.replacePolicy(Self.policy)
+      #expect(try scene.paster.text() == nil && member.text() != nil)
+      let audit = try scene.bridge.audit()
+      let texts = [scene.desktop.log("xpastebridge")] + audit.map(\.description)
+      #expect(!texts.contains { $0.contains("wonderful-secret") })
+      let record = try #require(audit.last { $0.outcome == "kept" && $0.selection == "clipboard" })
+      #expect(record.source?.windowClass == "Notes" && record.destination?.windowClass == "Notes")
+      notes.quit()
+      try scene.expectNextCopy()
+      try scene.end()
     }
 
     @Test("an action's result goes to a board by right of the active app, and outlives the daemon with its rules")
@@ -109,7 +110,7 @@ extension IntegrationTests {
       #expect(refused.outcome == "refused" && refused.selection == Self.board)
       browser.quit()
       let notes = try Keys.window("Notes", on: scene.desktop)
-      #expect(try waitUntil(within: 10) { try titles(scene) == ["To the notes"] })
+      #expect(try waitUntil(within: 10) { try Self.titles(scene) == ["To the notes"] })
       #expect(try run(scene) == "made")
       #expect(try scene.paster.text() == "figures", "the clipboard stays")
       let member = try scene.desktop.requestor("class notes Notes", "selection \(Self.board)")

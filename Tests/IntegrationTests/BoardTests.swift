@@ -10,7 +10,8 @@ extension IntegrationTests {
       defer { suite.desktop.close() }
       try suite.writer.offer(SuiteDesktop.forms, on: SuiteDesktop.board)
       try suite.bridge.sync()
-      expectSame(try suite.sheet.fetch("text/html", from: SuiteDesktop.board), SuiteDesktop.forms["text/html"] ?? Data(), "html")
+      expectSame(
+        try suite.sheet.fetch("text/html", from: SuiteDesktop.board), SuiteDesktop.forms["text/html"] ?? Data(), "html")
       try suite.outsider.offer(["UTF8_STRING": Data("forged".utf8)], on: SuiteDesktop.board)
       try suite.bridge.sync()
       #expect(try suite.sheet.fetch("UTF8_STRING", from: SuiteDesktop.board) == SuiteDesktop.forms["UTF8_STRING"])

@@ -118,10 +118,14 @@ import Testing
       ])
   }
 
-  @Test func boardsAreNotBuilt() throws {
+  @Test func boards() throws {
     try write("vendor/a.yaml", Self.whole.replacingOccurrences(of: "to: clipboard", with: "to: com.acme"))
     #expect(catalog.actions.map(\.destination) == [.board("com.acme")])
-    #expect(catalog.warnings.map(\.kind) == [.notBuilt])
+    #expect(catalog.warnings == [] && catalog.errors == [])
+    try write("vendor/a.yaml", Self.whole.replacingOccurrences(of: "to: clipboard", with: "to: general"))
+    #expect(catalog.actions == [])
+    #expect(
+      catalog.errors.first?.description.contains("expected `clipboard` or a board for `to`, found `general`") == true)
   }
 
   @Test func shippedFilesAreRight() throws {
