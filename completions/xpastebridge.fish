@@ -27,7 +27,7 @@ complete -c xpastebridge -n '__fish_seen_subcommand_from board; and not __fish_s
 complete -c xpastebridge -n __fish_use_subcommand -a action -d 'action commands'
 complete -c xpastebridge -n '__fish_seen_subcommand_from action; and not __fish_seen_subcommand_from list run' -a list -d 'list the edit menu'\''s actions and whether each fits what is on the clipboard'
 complete -c xpastebridge -n '__fish_seen_subcommand_from action; and not __fish_seen_subcommand_from list run' -a run -d 'run an action on what is on the clipboard'
-complete -c xpastebridge -n __fish_use_subcommand -a menu -d 'show what the active app may do with what is on the clipboard, and do what is chosen'
+complete -c xpastebridge -n __fish_use_subcommand -a menu -d 'show what the active app may paste from boards and do with the clipboard, and do it'
 complete -c xpastebridge -n __fish_use_subcommand -a audit -d 'print audit records from the journal or a file'
 complete -c xpastebridge -n __fish_use_subcommand -a help -d 'explain a command'
 complete -c xpastebridge -n '__fish_seen_subcommand_from run' -l display -s d -r -d 'the X display to guard (default: $DISPLAY)'

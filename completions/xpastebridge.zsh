@@ -14,7 +14,7 @@ _xpastebridge() {
       'policy:policy commands'
       'board:board commands'
       'action:action commands'
-      'menu:show what the active app may do with what is on the clipboard, and do what is chosen'
+      'menu:show what the active app may paste from boards and do with the clipboard, and do it'
       'audit:print audit records from the journal or a file'
       'help:explain a command'
     )

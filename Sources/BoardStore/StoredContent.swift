@@ -39,7 +39,7 @@ public struct ContentDraft: ~Copyable {
   private var count = 0
 
   /// Room for exactly `byteCount` bytes.
-  public init(byteCount: Int) { pages = GuardedPages(byteCount: byteCount, wipedAtEnd: true) }
+  public init(byteCount: Int) { pages = GuardedPages(byteCount: byteCount, wipedAtEnd: true, locksLater: true) }
 
   /// How many bytes are still to come.
   public var missing: Int { pages.byteCount - count }
@@ -48,6 +48,7 @@ public struct ContentDraft: ~Copyable {
   public mutating func append(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count <= missing, "more content than was announced")
     guard let start = bytes.baseAddress else { return }
+    pages.lock(upTo: count + bytes.count)
     // In bounds by the line above.
     (pages.base + count).copyMemory(from: start, byteCount: bytes.count)
     count += bytes.count
@@ -56,6 +57,7 @@ public struct ContentDraft: ~Copyable {
   /// Calls `body` with the room for the next `byteCount` bytes, which it fills.
   mutating func fill<E: Error>(_ byteCount: Int, _ body: (UnsafeMutableRawPointer) throws(E) -> Void) throws(E) {
     precondition(byteCount <= missing, "more content than was announced")
+    pages.lock(upTo: count + byteCount)
     try body(pages.base + count)
     count += byteCount
   }

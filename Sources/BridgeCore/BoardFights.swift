@@ -29,7 +29,11 @@ extension Bridge {
     let milliseconds = denial == nil ? Self.reactionMilliseconds : Self.rivalryMilliseconds
     var isAnswer = claimedAt[selection].map { now < $0.advanced(byMilliseconds: milliseconds) } ?? false
     var isLeft = false
-    if case .foreign(_, _, isRival: true) = phase { (isAnswer, isLeft) = (true, true) }
+    if case .foreign(_, let rival, isRival: true) = phase {
+      // A member needn't wait because of somebody who has no business there.
+      isLeft = denial != nil || boardDenial(on: selection, to: rival) == nil
+      isAnswer = isLeft
+    }
     guard isAnswer else {
       boardFights[selection] = nil
       return nil

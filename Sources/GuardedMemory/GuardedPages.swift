@@ -32,11 +32,12 @@ import Synchronization
   public let byteCount: Int
   /// Whether they can be written, and so wiped.
   public private(set) var isWritable: Bool
-  private var isLocked = false
+  private var lockedBytes = 0
   private let isWipedAtEnd: Bool
 
-  /// Pages of this process's own, all zero; with `wipedAtEnd` they are wiped before they are given back.
-  public init(byteCount: Int, wipedAtEnd: Bool = false) {
+  /// Pages of this process's own, all zero; with `wipedAtEnd` they are wiped before they are given back. With `locksLater`
+  /// they are kept out of swap only as far as ``lock(upTo:)`` says.
+  public init(byteCount: Int, wipedAtEnd: Bool = false, locksLater: Bool = false) {
     let found = mmap(nil, max(1, byteCount), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let found, found != MAP_FAILED else { fatalError("the system has no memory for \(byteCount) bytes") }
     base = found
@@ -44,7 +45,7 @@ import Synchronization
     isWritable = true
     isWipedAtEnd = wipedAtEnd
     count()
-    lock()
+    if !locksLater { lock() }
   }
 
   /// The memory behind `descriptor`, shared with whoever else has it; `nil` when it can't be mapped. Its size has to be
@@ -64,7 +65,7 @@ import Synchronization
     if isWipedAtEnd { wipe(0..<byteCount) }
     munmap(base, max(1, byteCount))
     Self.held.subtract(wholeBytes, ordering: .relaxed)
-    if isLocked { Self.locked.subtract(wholeBytes, ordering: .relaxed) }
+    Self.locked.subtract(lockedBytes, ordering: .relaxed)
   }
 
   private var wholeBytes: Int { (max(1, byteCount) + Self.pageBytes - 1) / Self.pageBytes * Self.pageBytes }
@@ -77,10 +78,15 @@ import Synchronization
   }
 
   /// Keeps the pages out of swap. Where the system refuses, ``usage`` tells.
-  public func lock() {
-    guard !isLocked, mlock(base, max(1, byteCount)) == 0 else { return }
-    isLocked = true
-    Self.locked.add(wholeBytes, ordering: .relaxed)
+  public func lock() { lock(upTo: byteCount) }
+
+  /// Keeps those pages out of swap that hold the first `end` bytes. Locking has the system make them, which takes 30 ms
+  /// for 64 MiB at once: who must not stand still for so long does it part by part, before there is anything in them.
+  public func lock(upTo end: Int) {
+    let wanted = min(wholeBytes, (max(1, end) + Self.pageBytes - 1) / Self.pageBytes * Self.pageBytes)
+    guard wanted > lockedBytes, mlock(base + lockedBytes, wanted - lockedBytes) == 0 else { return }
+    Self.locked.add(wanted - lockedBytes, ordering: .relaxed)
+    lockedBytes = wanted
   }
 
   /// Leaves what is in them to whoever else has them: they are neither written nor wiped from here on.

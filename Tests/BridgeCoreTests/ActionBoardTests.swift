@@ -162,6 +162,17 @@ import Testing
     #expect(BoardTests.text(stage.paste("UTF8_STRING", by: Apps.ledger)) == "older")
   }
 
+  @Test("what a member copies onto the board from the clipboard stays at a reload, for as long as it is a member")
+  func copiedOnto() {
+    var stage = BoardTests.stage()
+    stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "news"))
+    stage.call(.copy(from: "general", item: nil, to: Self.name), by: Apps.report)
+    stage.replacePolicy(Policies.set([], boards: [BoardTests.board()]))
+    #expect(stage.bridge.boards[Self.name]?.items.map(\.placedBy) == [Apps.report])
+    stage.replacePolicy(Policies.set([], boards: [BoardTests.board { $0.members = Policies.apps("Ledger") }]))
+    #expect(stage.bridge.boards[Self.name]?.items.isEmpty == true)
+  }
+
   @Test("one who isn't a member, and an item that isn't there: refused, and CLIPBOARD stays")
   func refused() {
     var (stage, item) = offered()
@@ -226,6 +237,10 @@ import Testing
     for _ in 0..<20 { stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board) }
     #expect(stage.claims.count - before == 7)
     #expect(stage.audit.count { $0.limit == .rival } == 1, "the same fight")
+    // A member's copy needn't wait for the end of the pause.
+    stage.copy(BoardTests.owner("meanwhile"), on: board)
+    #expect(BoardTests.text(stage.paste("UTF8_STRING", by: Apps.report, from: board)) == "meanwhile")
+    for _ in 0..<20 { stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board) }
     // It ends: the selection is ours at once.
     stage.clear(.clientClosed, on: board)
     #expect(stage.owners[board] == Stage.daemon)

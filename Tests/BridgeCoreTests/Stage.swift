@@ -246,10 +246,6 @@ struct Stage: CustomTestStringConvertible {
     return actionOutcomes[number]
   }
 
-  mutating func replacePolicy(_ policy: PolicySet) {
-    run(bridge.replacePolicy(policy, boards: policy.boards.map { atom($0.name) }, at: now))
-  }
-
   mutating func feed(_ event: SelectionEvent, _ subject: Subject?) {
     run(bridge.handle(event, from: subject, at: now))
   }

@@ -1,5 +1,6 @@
 import Boards
 import BridgeCore
+import Policy
 
 /// A pretended store of boards.
 struct StoreStage {
@@ -18,5 +19,11 @@ struct StoreStage {
     case .forgetBoard(let board): kept[board] = nil
     default: break
     }
+  }
+}
+
+extension Stage {
+  mutating func replacePolicy(_ policy: PolicySet) {
+    run(bridge.replacePolicy(policy, boards: policy.boards.map { atom($0.name) }, at: now))
   }
 }

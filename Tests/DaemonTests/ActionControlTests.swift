@@ -81,12 +81,12 @@ struct ActionControlTests {
     let items = try JSON(reading: menu.output.trimmingCharacters(in: .newlines))["items"]?.elements ?? []
     #expect(
       items.map { $0["title"]?.text } == [
-        "Paste 1 of \(board): text, x-kde-passwordManagerHint, 6 bytes, secret",
-        "Paste 2 of \(board): html, text, application/x-cells, 25 bytes, looks like web-url",
+        "Paste secret, text, x-kde-passwordManagerHint, 6 bytes (1 of \(board))",
+        "Paste web-url, html, text, application/x-cells, 25 bytes (2 of \(board))",
       ])
     // What is chosen is put on CLIPBOARD, for members.
     let script = TemporaryDirectory()
-    script.write("#!/bin/sh\ngrep '^Paste 2'\n", "choose")
+    script.write("#!/bin/sh\ngrep '(2 of'\n", "choose")
     #expect(chmod(script.path + "/choose", 0o700) == 0)
     let choose = served.call("menu", "--with", script.path + "/choose")
     #expect(choose.wait(served.loop) == 0, "\(choose.complaint)")

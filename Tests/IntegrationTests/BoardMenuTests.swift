@@ -43,8 +43,8 @@ extension IntegrationTests {
       browser.quit()
       let notes = try Keys.window("Notes", on: scene.desktop)
       let lines = [
-        "Paste 1 of \(Self.board): text, html, 12 bytes, looks like search-term",
-        "Paste 2 of \(Self.board): text, html, 34 bytes, looks like web-url",
+        "Paste search-term, text, html, 12 bytes (1 of \(Self.board))",
+        "Paste web-url, text, html, 34 bytes (2 of \(Self.board))",
       ]
       #expect(try waitUntil(within: 10) { try Self.titles(scene) == lines })
       let words = ["menu", "--with", "dmenu", "--display", scene.desktop.display]

@@ -26,13 +26,13 @@ enum MenuReport {
     // What a secret looks like is a part of the secret.
     let labels = item.isSensitive ? [] : item.labels.map(\.rawValue)
     let bytes = item.types.reduce(0) { max($0, $1.bytes) }
-    var words = kinds + ["\(bytes) byte\(bytes == 1 ? "" : "s")"] + labels.map { "looks like \($0)" }
-    if item.isSensitive { words.append("secret") }
+    // What tells items apart comes first, since menus cut long lines.
+    let words = (item.isSensitive ? ["secret"] : labels) + kinds + ["\(bytes) byte\(bytes == 1 ? "" : "s")"]
     return .object([
       "kind": .string("paste"),
       "board": .string(board),
       "item": .integer(Int(clamping: item.number)),
-      "title": .string("Paste \(place) of \(Label.plain(board)): \(words.joined(separator: ", "))"),
+      "title": .string("Paste \(words.joined(separator: ", ")) (\(place) of \(Label.plain(board)))"),
       "types": .strings(kinds),
       "labels": .strings(labels),
     ])
