@@ -21,6 +21,9 @@ DBUSDIR = $(PREFIX)/share/dbus-1/services
 BASHDIR = $(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(PREFIX)/share/zsh/site-functions
 FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
+# The tray's signs, where every icon theme looks in the end.
+ICONDIR = $(PREFIX)/share/icons/hicolor/scalable/status
+ICONS = $(wildcard data/icons/hicolor/scalable/status/*.svg)
 
 # Where Swift builds; one folder for release and debug.
 SCRATCH ?= .build
@@ -100,6 +103,7 @@ MAN7 = $(wildcard man/*.7)
 INSTALLED = $(BINDIR)/xpastebridge $(LIBEXECDIR)/xpastebridge-action $(UNITDIR)/xpastebridge.service \
   $(UNITDIR)/xpastebridge@.service $(DBUSDIR)/org.xpastebridge.service \
   $(addprefix $(ACTIONDIR)/,$(notdir $(wildcard actions/*.yaml))) \
+  $(addprefix $(ICONDIR)/,$(notdir $(ICONS))) \
   $(MAN1:man/%=$(MANDIR)/man1/%) $(MAN5:man/%=$(MANDIR)/man5/%) $(MAN7:man/%=$(MANDIR)/man7/%) \
   $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) \
   $(addprefix $(DOCDIR)/examples/,$(notdir $(EXAMPLES))) \
@@ -107,12 +111,13 @@ INSTALLED = $(BINDIR)/xpastebridge $(LIBEXECDIR)/xpastebridge-action $(UNITDIR)/
   $(if $(wildcard completions/xpastebridge.zsh),$(ZSHDIR)/_xpastebridge) \
   $(if $(wildcard completions/xpastebridge.fish),$(FISHDIR)/xpastebridge.fish)
 
-install: ## Install the binaries (build them first), the user unit, actions, man pages, completions and examples
+install: ## Install the binaries (build them first), the user unit, actions, icons, man pages, completions and examples
 	@for file in $(BINARY) $(HELPER); do \
 	  test -x $$file || { echo "make install: no $$file; run \`make build\` first" >&2; exit 1; }; done
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(BINDIR)/xpastebridge
 	install -D -m 755 -s $(HELPER) $(DESTDIR)$(LIBEXECDIR)/xpastebridge-action
 	for file in $(wildcard actions/*.yaml); do install -D -m 644 -t $(DESTDIR)$(ACTIONDIR) $$file; done
+	for file in $(ICONS); do install -D -m 644 -t $(DESTDIR)$(ICONDIR) $$file; done
 	$(MAKE) -s install-units
 	for page in $(MAN1); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $$page; done
 	for page in $(MAN5); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $$page; done

@@ -36,6 +36,7 @@ let package = Package(
     .target(
       name: "BridgeCore", dependencies: ["Boards", "ContentActions", "Policy", "Selection"], swiftSettings: pure),
     .target(name: "Actions", dependencies: ["Policy", "Selection"], swiftSettings: pure),
+    .target(name: "Tray", dependencies: ["Selection"], swiftSettings: pure),
     .target(name: "PolicyFile", dependencies: ["ContentActions", "CYaml", "Policy"], swiftSettings: strict),
     .target(
       name: "BoardStore", dependencies: ["CSQLite", "CSodium", "CSystemd", "GuardedMemory"], swiftSettings: strict),
@@ -45,7 +46,7 @@ let package = Package(
       dependencies: [
         "Actions", "Boards", "BoardStore", "BridgeCore", "ClipStore", "ContentActions", "GuardedMemory", "Policy",
         "PolicyFile",
-        "Selection", "X11",
+        "Selection", "Tray", "X11",
         "CX11",
         "CSystemd",
       ],
@@ -80,6 +81,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "BoardsTests", dependencies: ["Boards", "Policy", "Selection"], swiftSettings: strict),
     .testTarget(name: "ActionsTests", dependencies: ["Actions", "Policy", "Selection"], swiftSettings: strict),
+    .testTarget(name: "TrayTests", dependencies: ["Selection", "Tray"], swiftSettings: strict),
     .testTarget(
       name: "X11Tests", dependencies: ["Actions", "Boards", "BridgeCore", "X11", "Selection", "XPasteBridge"],
       swiftSettings: shell),
@@ -87,7 +89,7 @@ let package = Package(
       name: "DaemonTests",
       dependencies: [
         "ActionChild", "XPasteBridge", "Boards", "BridgeCore", "ClipStore", "ContentActions", "Policy", "Selection",
-        "X11",
+        "Tray", "X11",
       ],
       swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),
@@ -98,7 +100,7 @@ let package = Package(
 // library, without its main function. In every other build they are tests, which replay what was found.
 let fuzzed: [Target.Dependency] = [
   "Boards", "BoardStore", "BridgeCore", "ClipStore", "ContentActions", "CSystemd", "CX11", "Policy", "PolicyFile",
-  "Selection", "X11",
+  "Selection", "Tray", "X11",
   "XPasteBridge",
 ]
 if Context.environment["XPB_FUZZ"] != nil {

@@ -98,7 +98,7 @@ _xpastebridge() {
   esac
   case $name in
     "run")
-      COMPREPLY=($(compgen -W "--display --policy --actions --replace --audit --audit-file --fatal-x-errors --no-bus --help" -- "$current"))
+      COMPREPLY=($(compgen -W "--display --policy --actions --replace --audit --audit-file --fatal-x-errors --no-bus --no-tray --help" -- "$current"))
       ;;
     "status")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))

@@ -38,6 +38,7 @@ complete -c xpastebridge -n '__fish_seen_subcommand_from run' -l audit -s a -r -
 complete -c xpastebridge -n '__fish_seen_subcommand_from run' -l audit-file -s f -r -F -d 'also append records to this file, one JSON object a line'
 complete -c xpastebridge -n '__fish_seen_subcommand_from run' -l fatal-x-errors -d 'end on an unexpected X error (for tests)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from run' -l no-bus -d 'stay off the session bus'
+complete -c xpastebridge -n '__fish_seen_subcommand_from run' -l no-tray -d 'show no sign in the panel'
 complete -c xpastebridge -n '__fish_seen_subcommand_from status' -l display -s d -r -d 'the X display of the daemon (default: $DISPLAY)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from status' -l timeout -s t -r -d 'how long to wait for the daemon (default: 5)'
 complete -c xpastebridge -n '__fish_seen_subcommand_from status' -l json -s j -d 'print JSON'

@@ -79,6 +79,7 @@ _xpastebridge() {
         '--audit-file=[also append records to this file, one JSON object a line]:FILE:_files' \
         '--fatal-x-errors[end on an unexpected X error (for tests)]' \
         '--no-bus[stay off the session bus]' \
+        '--no-tray[show no sign in the panel]' \
         '--help[explain this command]'
       ;;
     'status')

@@ -14,6 +14,7 @@ final class ServedDaemon {
   let session = FakeSession()
   let source = FakePolicySource(paths: [])
   private(set) var messages: [String] = []
+  private(set) var audit: AuditSink!
   private(set) var daemon: Daemon!
 
   init(
@@ -22,7 +23,7 @@ final class ServedDaemon {
   ) {
     source.answer = answer
     setenv("XDG_RUNTIME_DIR", runtime.path, 1)
-    let audit = AuditSink(
+    audit = AuditSink(
       display: Self.display, choice: .all, file: nil,
       writer: { [unowned self] fields in
         messages.append(fields[0].value)

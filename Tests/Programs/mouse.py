@@ -117,12 +117,35 @@ class Mouse:
         self.x11.XFree(image)
         return {"digest": hashlib.sha256(shown).hexdigest()}
 
+    def find(self, red, green, blue):
+        """find RED GREEN BLUE: how many pixels of the screen have that colour, and the middle of them."""
+        screen = ctypes.c_int(self.x11.XDefaultScreen(self.display))
+        width, height = self.x11.XDisplayWidth(self.display, screen), self.x11.XDisplayHeight(self.display, screen)
+        image = self.x11.XGetImage(
+            self.display, self.root, 0, 0, width, height, ctypes.c_ulong(ALL_PLANES), Z_PIXMAP)
+        if not image:
+            raise RuntimeError("no picture of the screen")
+        shown = ctypes.string_at(image.contents.data, image.contents.bytes_per_line * height)
+        self.x11.XFree(ctypes.c_void_p(image.contents.data))
+        self.x11.XFree(image)
+        # A pixel of depth 24 has four bytes, the last unused.
+        wanted = bytes([int(blue), int(green), int(red)])
+        places = []
+        at = shown.find(wanted)
+        while at >= 0:
+            if at % 4 == 0:
+                places.append(divmod(at // 4, width))
+            at = shown.find(wanted, at + 1)
+        count = max(1, len(places))
+        return {"count": len(places), "x": sum(place[1] for place in places) // count,
+                "y": sum(place[0] for place in places) // count, "root": self.root.value}
+
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
     mouse = Mouse()
     stopped = []
-    names = ["move", "down", "up", "hold", "drag", "click", "where", "pixels", "grab", "ungrab"]
+    names = ["move", "down", "up", "hold", "drag", "click", "where", "pixels", "grab", "ungrab", "find"]
     commands = Commands({name: getattr(mouse, name) for name in names}, lambda: stopped.append(True))
     tell("ready", pid=os.getpid())
     while not stopped:

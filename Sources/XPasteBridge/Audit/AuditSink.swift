@@ -31,6 +31,8 @@ final class AuditSink {
   private(set) var refused = 0
   /// Records left out since the start because there were too many.
   private(set) var suppressed = 0
+  /// Hears of every refusal, written down or not.
+  var onRefusal: (AuditRecord) -> Void = { _ in }
   /// Bytes that all decisions were about since `takeBytesMoved` was last called.
   private var bytesMoved = 0
 
@@ -52,7 +54,10 @@ final class AuditSink {
   /// Takes one record of the core.
   func take(_ record: AuditRecord) {
     bytesMoved += record.bytes
-    if [.refused, .refusedByKey, .emptied].contains(record.outcome) { refused += record.count }
+    if [.refused, .refusedByKey, .emptied].contains(record.outcome) {
+      refused += record.count
+      onRefusal(record)
+    }
     guard record.isAlwaysWritten || choice == .all else { return }
     guard admits() else {
       suppressed += 1

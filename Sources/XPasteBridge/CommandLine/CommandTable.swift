@@ -42,6 +42,7 @@ enum CommandTable {
         summary: "also append records to this file, one JSON object a line"),
       OptionSpecification(name: "fatal-x-errors", summary: "end on an unexpected X error (for tests)"),
       OptionSpecification(name: "no-bus", summary: "stay off the session bus"),
+      OptionSpecification(name: "no-tray", summary: "show no sign in the panel"),
     ])
 
   private static let status = CommandSpecification(

@@ -70,7 +70,7 @@ enum RunCommand {
     onBoardNotice = { [unowned daemon] in daemon.announce($0) }
     try daemon.followSignals()
     daemon.serveControl()
-    if !invocation.has("no-bus") { daemon.joinSessionBus() }
+    if !invocation.has("no-bus") { daemon.joinSessionBus(showingTray: !invocation.has("no-tray")) }
     return daemon
   }
 }

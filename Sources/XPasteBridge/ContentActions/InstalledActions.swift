@@ -44,7 +44,8 @@ struct InstalledActions {
     }
   }
 
-  private static var folderOfProgram: String {
+  /// The folder that this program was started from.
+  static var folderOfProgram: String {
     let program = Posix.readlink("/proc/self/exe") ?? ""
     return String(program.prefix(upTo: program.lastIndex(of: "/") ?? program.startIndex))
   }

@@ -153,6 +153,35 @@ final class BusConnection {
     try message.send()
   }
 
+  /// Calls a method of another connection, without waiting and without starting a service for it; `onReply` gets the
+  /// answer whenever it comes.
+  func call(
+    _ member: String, of interface: String, at path: String, on destination: String, _ texts: [String],
+    _ onReply: @escaping (BusMessage) -> Void
+  ) throws(SystemFailure) {
+    var made: OpaquePointer?
+    try SystemFailure.unlessNegative(
+      sd_bus_message_new_method_call(pointer, &made, destination, path, interface, member),
+      "sd_bus_message_new_method_call")
+    guard let made else { throw SystemFailure(call: "sd_bus_message_new_method_call", code: ENOMEM) }
+    let message = BusMessage(owned: made)
+    try SystemFailure.unlessNegative(
+      sd_bus_message_set_auto_start(message.pointer, 0), "sd_bus_message_set_auto_start")
+    for text in texts { try message.append(text) }
+    weak var waiting: BusSlot?
+    let slot = BusSlot { [weak self] reply in
+      self?.slots.removeAll { $0 === waiting }
+      onReply(reply)
+    }
+    waiting = slot
+    // The bus itself answers for a connection that ends. A deadline would wake the loop up for nothing.
+    try SystemFailure.unlessNegative(
+      sd_bus_call_async(
+        pointer, nil, message.pointer, { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer, UInt64.max),
+      "sd_bus_call_async")
+    slots.append(slot)
+  }
+
   // MARK: the calling side
 
   func makeCall(path: String, interface: String, member: String) throws(SystemFailure) -> BusMessage {

@@ -14,12 +14,29 @@ final class BusTable {
     var answer: (BusMessage) throws(SystemFailure) -> Void
   }
 
-  /// One property of type string.
+  /// One property.
   struct Property {
     var name: String
-    /// Whether it stays the same as long as the daemon lives.
-    var isConstant: Bool
-    var value: () -> String
+    var signature = "s"
+    /// How callers learn of another value.
+    var flags: UInt64
+    /// Adds the value to an answer.
+    var write: (BusMessage) throws(SystemFailure) -> Void
+
+    /// A string that is announced when it changes, or stays the same as long as the daemon lives.
+    init(name: String, isConstant: Bool, value: @escaping () -> String) {
+      self.name = name
+      flags = UInt64(isConstant ? SD_BUS_VTABLE_PROPERTY_CONST : SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+      write = { message throws(SystemFailure) in try message.append(value()) }
+    }
+
+    /// A value of any type, whose changes aren't announced by the bus's own signal.
+    init(_ name: String, _ signature: String, write: @escaping (BusMessage) throws(SystemFailure) -> Void) {
+      self.name = name
+      self.signature = signature
+      flags = 0
+      self.write = write
+    }
   }
 
   /// One signal.
@@ -81,10 +98,9 @@ final class BusTable {
 
   private func fill(_ entry: inout sd_bus_vtable, _ property: Property) {
     entry.type = UInt8(_SD_BUS_VTABLE_PROPERTY)
-    let flags = property.isConstant ? SD_BUS_VTABLE_PROPERTY_CONST : SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
-    entry.flags = UInt64(flags)
+    entry.flags = property.flags
     entry.x.property.member = kept(property.name)
-    entry.x.property.signature = kept("s")
+    entry.x.property.signature = kept(property.signature)
     entry.x.property.get = { _, _, _, name, reply, table, _ in BusTable.read(name, reply, table) }
   }
 
@@ -139,7 +155,7 @@ final class BusTable {
       let table = Unmanaged<BusTable>.fromOpaque(table).takeUnretainedValue()
       guard let property = table.properties[String(cString: name)] else { return -EBADRQC }
       do throws(SystemFailure) {
-        try BusMessage(borrowed: reply).append(property.value())
+        try property.write(BusMessage(borrowed: reply))
         return 1
       } catch {
         return -error.code

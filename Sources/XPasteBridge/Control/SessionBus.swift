@@ -26,8 +26,10 @@ final class SessionBus {
   /// Stays off the bus, until `open`.
   init(say: @escaping (String) -> Void) { self.say = say }
 
-  /// Connects without waiting; every trouble is one line and nothing else.
-  func open(table: BusTable, loop: EventLoop) {
+  /// Connects without waiting; every trouble is one line and nothing else. `more` adds what else is done on the bus.
+  func open(
+    table: BusTable, loop: EventLoop, _ more: (BusConnection) throws(SystemFailure) -> Void = { _ in }
+  ) {
     do throws(SystemFailure) {
       let connection = try BusConnection.openUser()
       state = .connecting
@@ -41,6 +43,7 @@ final class SessionBus {
       }
       try connection.requestName(ControlAddress.busName) { [weak self] reply in self?.named(reply) }
       try connection.attach(to: loop)
+      try more(connection)
       self.connection = connection
     } catch {
       state = .absent

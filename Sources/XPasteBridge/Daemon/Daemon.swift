@@ -3,6 +3,7 @@ import BridgeCore
 @preconcurrency import Glibc
 import Policy
 import Selection
+import Tray
 
 /// How `run` ends; the manual page lists them.
 enum ExitStatus {
@@ -36,6 +37,7 @@ final class Daemon {
   private var server: ControlServer?
   private var boards: BoardService!
   private let bus: SessionBus
+  private var tray: TrayRunner?
   private let watcher: PolicyWatcher
   private var timer: EventTimer?
   private var auditTimer: EventTimer?
@@ -97,8 +99,18 @@ final class Daemon {
     }
   }
 
-  /// Serves desktops.
-  func joinSessionBus() { bus.open(table: service.table, loop: loop) }
+  /// Serves desktops, with a sign in their panel if they are to have one.
+  func joinSessionBus(showingTray: Bool = false) {
+    do throws(SystemFailure) {
+      tray = showingTray ? try TrayRunner(host: self, loop: loop) : nil
+    } catch {
+      audit.say("no sign in the panel: \(error)", .notice, .warning)
+    }
+    audit.onRefusal = { [weak tray] in tray?.noteRefusal($0) }
+    bus.open(table: service.table, loop: loop) { [tray] (connection) throws(SystemFailure) in
+      try tray?.join(connection)
+    }
+  }
 
   /// Ends on SIGTERM and SIGINT, reloads on SIGHUP, pings the watchdog.
   func followSignals() throws(SystemFailure) {
@@ -205,6 +217,7 @@ final class Daemon {
   }
 
   private func tellStanding() {
+    tray?.noteChange()
     ServiceNotice.send("STATUS=\(summary)")
     server?.broadcast { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
     bus.send { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
@@ -221,7 +234,18 @@ final class Daemon {
 
 extension Daemon: BoardHost {
   /// Passes on what those who watch boards are told.
-  func announce(_ notice: BoardNotice) { boards.announce(notice) }
+  func announce(_ notice: BoardNotice) {
+    boards.announce(notice)
+    tray?.noteChange()
+  }
+}
+
+extension Daemon: TrayHost {
+  func trayState(refusals: RefusalMemory) -> TrayState {
+    TrayFacts.state(display: display, policy: policy, boards: session.boards, refusals: refusals)
+  }
+
+  var isLockedDown: Bool { policy.isLockedDown }
 }
 
 extension Daemon: ControlledDaemon {

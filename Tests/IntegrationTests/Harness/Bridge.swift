@@ -23,10 +23,11 @@ final class Bridge {
     throw HarnessError("xpastebridge", expected: "a binary", found: "none at \(places.joined(separator: ", "))")
   }
 
-  /// `spelling`: how the display is named to it; `environment`: the whole of its environment.
+  /// `spelling`: how the display is named to it; `environment`: the whole of its environment; `bus`: the address of a
+  /// session bus that it joins.
   init(
     on desktop: Desktop, policy: String = Bridge.allowAll, options: [String] = [], spelling: String? = nil,
-    environment: [String: String]? = nil
+    environment: [String: String]? = nil, bus: String? = nil
   ) throws {
     self.desktop = desktop
     auditPath = desktop.path("audit.jsonl")
@@ -39,9 +40,11 @@ final class Bridge {
     }
     let arguments = [
       "run", "--display", spelling ?? desktop.display, "--policy", policyPath, "--audit", "all", "--audit-file",
-      auditPath, "--fatal-x-errors", "--no-bus",
+      auditPath, "--fatal-x-errors",
     ]
-    child = try desktop.start(try Self.binary(), arguments + options, keepsOutput: false, only: environment)
+    child = try desktop.start(
+      try Self.binary(), arguments + (bus == nil ? ["--no-bus"] : []) + options, keepsOutput: false,
+      adding: bus.map { ["DBUS_SESSION_BUS_ADDRESS": $0] } ?? [:], only: environment)
     let ready = try waitUntil(within: 10) {
       guard child.isAlive else { return true }
       return try command("sync").status == 0

@@ -110,6 +110,14 @@ enum Posix {
     try SystemFailure.unlessMinusOne(Glibc.rmdir(path), "rmdir")
   }
 
+  /// The hours and minutes of a wall clock here, of a time in milliseconds after 1970-01-01 UTC.
+  static func clock(ofMilliseconds milliseconds: Int) -> (hour: Int, minute: Int) {
+    var seconds = time_t(milliseconds / 1_000)
+    var parts = tm()
+    guard localtime_r(&seconds, &parts) != nil else { return (0, 0) }
+    return (Int(parts.tm_hour), Int(parts.tm_min))
+  }
+
   static func environment(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)
