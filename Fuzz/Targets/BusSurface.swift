@@ -50,6 +50,7 @@ final class ServedControl: ControlledDaemon {
   static let report = JSON.object(["schema": .integer(1), "display": .string(":4712")])
 
   func statusReport() -> JSON { counted() }
+  func identityReport(of window: Window?) -> JSON? { nil }
   func clientsReport() -> JSON { counted() }
   func policyReport() -> JSON { counted() }
   func canPerform(_ action: Policy.Action, in window: Window?) -> Bool? {

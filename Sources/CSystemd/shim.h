@@ -59,6 +59,17 @@ static inline long xpb_keyring_unlink(long key) {
 /* Hidden behind _GNU_SOURCE. */
 static inline int xpb_pidfd_open(int process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 
+/* Holds the folder that a link of /proc stands for, without asking it anything (O_PATH, which _GNU_SOURCE hides). */
+extern int openat(int folder, const char *path, int flags, ...);
+static inline int xpb_hold_folder(int base, const char *link) { return openat(base, link, 010000000 | 02000000); }
+
+/* Finds a file below `base` without reading it or waiting for it (openat2(2), RESOLVE_CACHED); with `is_root` as if `base`
+   were the root directory (RESOLVE_IN_ROOT). The number of the call is the same on every architecture. */
+static inline int xpb_find_cached(int base, const char *path, int is_root) {
+  unsigned long long how[3] = {010000000 | 02000000, 0, is_root ? 0x20 | 0x10 : 0x20};
+  return (int)syscall(437, base, path, how, sizeof how);
+}
+
 /* The version of the kernel's Landlock interface (landlock_create_ruleset(2)); the same number on every architecture. */
 static inline int xpb_landlock_version(void) { return (int)syscall(444, 0, 0, 1); }
 

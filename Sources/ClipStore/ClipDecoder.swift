@@ -104,12 +104,7 @@ struct ByteReader {
     case 2: subject = Subject(origin: .unknown)
     default: throw .field("origin")
     }
-    subject.windowClass = try fact("class")
-    subject.instance = try fact("instance")
-    subject.executable = try fact("executable")
-    subject.unit = try fact("unit")
-    subject.sandbox = try fact("sandbox")
-    subject.host = try fact("host")
+    for name in FactName.allCases { subject[name] = try fact(name.rawValue) }
     return subject
   }
 

@@ -65,8 +65,8 @@ struct ByteWriter {
     case .remote: write(byte: 1)
     case .unknown: write(byte: 2)
     }
-    for fact in [source.windowClass, source.instance, source.executable, source.unit, source.sandbox, source.host] {
-      guard let fact else {
+    for name in FactName.allCases {
+      guard let fact = source[name] else {
         write(byte: 0)
         continue
       }

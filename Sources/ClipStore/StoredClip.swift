@@ -83,7 +83,7 @@ public struct StoredClip: Hashable, Sendable {
   /// `XPBCLIP` and a NUL.
   static let magic: [UInt8] = [0x58, 0x50, 0x42, 0x43, 0x4c, 0x49, 0x50, 0]
   /// The version of the byte form. Another one is dropped: it is the form of minutes, not of an archive.
-  static let version: UInt32 = 1
+  static let version: UInt32 = 2
   /// Magic, version, header's length, whole length, digest of the header.
   static let prefixBytes = 8 + 4 + 4 + 8 + 8
   static let digestOffset = 24

@@ -34,6 +34,7 @@ enum Trigger: Hashable {
   case windowClass(String)
   case instance(String)
   case executable(String)
+  case script(String)
   case unit(String)
   case sandbox(String)
   case host(String)
@@ -165,6 +166,7 @@ final class CompiledRuleset: Sendable {
     var triggers: [Trigger] = []
     if let fact = subject.windowClass { triggers.append(.windowClass(fact.value)) }
     if let fact = subject.executable { triggers.append(.executable(fact.value)) }
+    if let fact = subject.script { triggers.append(.script(fact.value)) }
     if let fact = subject.unit { triggers.append(.unit(fact.value)) }
     if let fact = subject.sandbox { triggers.append(.sandbox(fact.value)) }
     if let fact = subject.instance { triggers.append(.instance(fact.value)) }
@@ -264,6 +266,7 @@ extension Matcher {
     case .windowClass(let glob): glob.literal.map { .windowClass($0) }
     case .instance(let glob): glob.literal.map { .instance($0) }
     case .executable(let glob): glob.literal.map { .executable($0) }
+    case .script(let glob): glob.literal.map { .script($0) }
     case .unit(let glob): glob.literal.map { .unit($0) }
     case .sandbox(let glob): glob.literal.map { .sandbox($0) }
     case .host(let glob): glob.literal.map { .host($0) }
@@ -276,7 +279,7 @@ extension Matcher {
     groups: [String: Matcher], known: inout [String: Set<Trigger>?]
   ) -> Set<Trigger>? {
     switch self {
-    case .windowClass, .instance, .executable, .unit, .sandbox, .host: return trigger.map { [$0] }
+    case .windowClass, .instance, .executable, .script, .unit, .sandbox, .host: return trigger.map { [$0] }
     case .any, .unknown, .remote, .not: return nil
     case .group(let name):
       if let answer = known[name] { return answer }

@@ -165,7 +165,7 @@ extension Matcher {
     case .any, .unknown, .remote, .not: break
     case .anyOf(let parts), .allOf(let parts): for part in parts { part.collect(&literals, &seen, groups) }
     case .group(let name): if seen.insert(name).inserted { groups[name]?.collect(&literals, &seen, groups) }
-    case .windowClass, .instance, .executable, .unit, .sandbox, .host:
+    case .windowClass, .instance, .executable, .script, .unit, .sandbox, .host:
       if let trigger { literals.insert(trigger) }
     }
   }

@@ -58,12 +58,13 @@ extension Evaluation: CustomStringConvertible {
 }
 
 extension Subject {
-  /// The facts as `policy explain` takes them.
+  /// The facts as `policy explain` takes them. A comma of a value has a backslash before it, and so has a backslash: a
+  /// class may hold `,exe=`.
   public var summary: String {
-    let facts = [
-      ("class", windowClass), ("instance", instance), ("exe", executable), ("unit", unit), ("sandbox", sandbox),
-      ("host", host),
-    ].compactMap { key, fact in fact.map { "\(key)=\($0.value)" } }
+    let facts = self.facts.map { name, fact in
+      let value = fact.value.unicodeScalars.map { $0 == "," || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+      return "\(name.rawValue)=\(value)"
+    }
     if isUnknown { return "unknown" }
     return ((isRemote ? ["remote"] : []) + (facts.isEmpty ? ["local app without facts"] : facts)).joined(separator: ",")
   }

@@ -5,7 +5,8 @@ extension Matcher {
   /// two want the same fact to be two different texts.
   public func emptyPart(groups: [String: Matcher] = [:]) -> String? {
     switch self {
-    case .any, .unknown, .remote, .group, .windowClass, .instance, .executable, .unit, .sandbox, .host: return nil
+    case .any, .unknown, .remote, .group, .windowClass, .instance, .executable, .script, .unit, .sandbox, .host:
+      return nil
     case .not(let inner): return inner.emptyPart(groups: groups)
     case .anyOf(let alternatives):
       for alternative in alternatives {

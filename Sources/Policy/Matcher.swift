@@ -12,6 +12,8 @@ public indirect enum Matcher: Hashable, Sendable {
   case instance(Glob)
   /// The executable's path; only an attested one counts.
   case executable(Glob)
+  /// What the executable was told to run: a script and its like.
+  case script(Glob)
   /// The systemd unit; only an attested one counts.
   case unit(Glob)
   /// The sandbox's name; only an attested one counts.
@@ -52,8 +54,8 @@ struct MatchContext {
     case .allOf(let conditions):
       for condition in conditions where !holds(condition) { return false }
       return true
-    case .windowClass(let glob), .instance(let glob), .executable(let glob), .unit(let glob), .sandbox(let glob),
-      .host(let glob):
+    case .windowClass(let glob), .instance(let glob), .executable(let glob), .script(let glob), .unit(let glob),
+      .sandbox(let glob), .host(let glob):
       return matcher.fact(of: subject).map(glob.matches) ?? false
     }
   }
@@ -74,6 +76,7 @@ extension Matcher {
     switch self {
     case .windowClass: subject.windowClass?.value
     case .instance: subject.instance?.value
+    case .script: subject.script?.value
     case .host: subject.host?.value
     case .executable: attested(subject.executable)
     case .unit: attested(subject.unit)
@@ -90,6 +93,7 @@ extension Matcher {
     case .windowClass(let glob): ("class", glob)
     case .instance(let glob): ("instance", glob)
     case .executable(let glob): ("exe", glob)
+    case .script(let glob): ("script", glob)
     case .unit(let glob): ("unit", glob)
     case .sandbox(let glob): ("sandbox", glob)
     case .host(let glob): ("host", glob)
@@ -139,7 +143,7 @@ extension Matcher: CustomStringConvertible {
     case .anyOf(let alternatives): alternatives.map { "\($0)" }.joined(separator: " or ")
     case .allOf(let conditions):
       conditions.map { if case .anyOf = $0 { "(\($0))" } else { "\($0)" } }.joined(separator: " and ")
-    case .windowClass, .instance, .executable, .unit, .sandbox, .host:
+    case .windowClass, .instance, .executable, .script, .unit, .sandbox, .host:
       keyAndGlob.map { "\($0.key)=\($0.glob)" } ?? ""
     }
   }
@@ -166,7 +170,7 @@ extension Matcher: CustomStringConvertible {
         if let failure = condition.failure(in: &context) { return failure }
       }
       return nil
-    case .windowClass, .instance, .executable, .unit, .sandbox, .host:
+    case .windowClass, .instance, .executable, .script, .unit, .sandbox, .host:
       guard let (key, glob) = keyAndGlob else { return nil }
       guard let value = fact(of: context.subject) else { return "\(key) is not known, rule wants `\(glob)`" }
       return "\(key) is `\(value)`, rule wants `\(glob)`"
@@ -191,6 +195,26 @@ extension Matcher {
     }
   }
 
+  /// Whether a script is part of what it wants.
+  public func namesScript(groups: [String: Matcher] = [:]) -> Bool {
+    var steps = 1_000
+    return namesScript(groups, &steps)
+  }
+
+  private func namesScript(_ groups: [String: Matcher], _ steps: inout Int) -> Bool {
+    // Ends groups that contain themselves.
+    steps -= 1
+    guard steps > 0 else { return false }
+    switch self {
+    case .script: return true
+    case .group(let name): return groups[name]?.namesScript(groups, &steps) ?? false
+    case .anyOf(let parts), .allOf(let parts):
+      for part in parts where part.namesScript(groups, &steps) { return true }
+      return false
+    default: return false
+    }
+  }
+
   /// Whether it may hold on the strength of what a program says of itself, with nothing attested beside it.
   public func restsOnDeclaredFacts(groups: [String: Matcher] = [:]) -> Bool {
     var known: [String: Bool] = [:]
@@ -199,7 +223,7 @@ extension Matcher {
 
   private func restsOnDeclaredFacts(_ groups: [String: Matcher], _ known: inout [String: Bool]) -> Bool {
     switch self {
-    case .windowClass, .instance, .host: return true
+    case .windowClass, .instance, .script, .host: return true
     case .any, .unknown, .remote, .executable, .unit, .sandbox, .not: return false
     case .group(let name):
       if let answer = known[name] { return answer }
@@ -211,10 +235,13 @@ extension Matcher {
       for alternative in alternatives where alternative.restsOnDeclaredFacts(groups, &known) { return true }
       return false
     case .allOf(let conditions):
+      // Whoever can start the interpreter can say that it runs this script, so the interpreter's path proves nothing.
+      let namesScript = conditions.contains { if case .script = $0 { true } else { false } }
       var rests = false
       for condition in conditions {
         switch condition {
         case .any, .not, .remote, .unknown: continue
+        case .executable where namesScript: continue
         default:
           guard condition.restsOnDeclaredFacts(groups, &known) else { return false }
           rests = true

@@ -41,14 +41,15 @@ struct FactsKey: Hashable {
   static func == (lhs: FactsKey, rhs: FactsKey) -> Bool {
     lhs.origin == rhs.origin && same(lhs.subject.windowClass, rhs.subject.windowClass)
       && same(lhs.subject.executable, rhs.subject.executable) && same(lhs.subject.instance, rhs.subject.instance)
-      && same(lhs.subject.unit, rhs.subject.unit) && same(lhs.subject.sandbox, rhs.subject.sandbox)
-      && same(lhs.subject.host, rhs.subject.host)
+      && same(lhs.subject.script, rhs.subject.script) && same(lhs.subject.unit, rhs.subject.unit)
+      && same(lhs.subject.sandbox, rhs.subject.sandbox) && same(lhs.subject.host, rhs.subject.host)
   }
 
   func hash(into hasher: inout Hasher) {
     hasher.combine(origin)
     hasher.combine(subject.windowClass?.value)
     hasher.combine(subject.executable?.value)
+    hasher.combine(subject.script?.value)
     hasher.combine(subject.unit?.value)
   }
 

@@ -16,7 +16,7 @@ public struct ProcessIdentity: Hashable, Sendable {
 public enum Evidence: String, Hashable, Sendable {
   /// Vouched for by the X server's pid and the kernel's `/proc`.
   case attested
-  /// Written by the program itself (WM_CLASS, WM_CLIENT_MACHINE): a label, not a proof.
+  /// Written by the program itself (WM_CLASS, WM_CLIENT_MACHINE, its command line): a label, not a proof.
   case declared
   /// Concluded from the active window, because the X client itself has no window that says it.
   case inferred
@@ -33,6 +33,25 @@ public struct Fact: Hashable, Sendable {
   public init(_ value: String, _ evidence: Evidence) {
     self.value = value
     self.evidence = evidence
+  }
+}
+
+/// The facts that policies, records and the command line name, by their keys there.
+public enum FactName: String, CaseIterable, Hashable, Sendable {
+  case windowClass = "class"
+  case instance
+  case executable = "exe"
+  case script
+  case unit
+  case sandbox
+  case host
+
+  /// The best evidence that there can be for it, which is the one that a person who writes it down means.
+  public var bestEvidence: Evidence {
+    switch self {
+    case .executable, .unit, .sandbox: .attested
+    case .windowClass, .instance, .script, .host: .declared
+    }
   }
 }
 
@@ -56,6 +75,9 @@ public struct Subject: Hashable, Sendable {
   public var instance: Fact?
   /// The executable's path (`/proc/PID/exe`).
   public var executable: Fact?
+  /// What the executable was told to run: the script of an interpreter, the jar or class of Java, the Windows program of
+  /// Wine, the image of an AppImage. A process can rewrite its own command line, so it is never attested.
+  public var script: Fact?
   /// The innermost systemd unit of the process's cgroup.
   public var unit: Fact?
   /// The sandbox's name, for example `flatpak:org.gnome.Maps`.
@@ -65,16 +87,48 @@ public struct Subject: Hashable, Sendable {
 
   /// A subject with the facts given; all others are unknown.
   public init(
-    origin: Origin, windowClass: Fact? = nil, instance: Fact? = nil, executable: Fact? = nil, unit: Fact? = nil,
-    sandbox: Fact? = nil, host: Fact? = nil
+    origin: Origin, windowClass: Fact? = nil, instance: Fact? = nil, executable: Fact? = nil, script: Fact? = nil,
+    unit: Fact? = nil, sandbox: Fact? = nil, host: Fact? = nil
   ) {
     self.origin = origin
     self.windowClass = windowClass
     self.instance = instance
     self.executable = executable
+    self.script = script
     self.unit = unit
     self.sandbox = sandbox
     self.host = host
+  }
+
+  /// One fact by its name.
+  public subscript(_ name: FactName) -> Fact? {
+    get {
+      switch name {
+      case .windowClass: windowClass
+      case .instance: instance
+      case .executable: executable
+      case .script: script
+      case .unit: unit
+      case .sandbox: sandbox
+      case .host: host
+      }
+    }
+    set {
+      switch name {
+      case .windowClass: windowClass = newValue
+      case .instance: instance = newValue
+      case .executable: executable = newValue
+      case .script: script = newValue
+      case .unit: unit = newValue
+      case .sandbox: sandbox = newValue
+      case .host: host = newValue
+      }
+    }
+  }
+
+  /// The facts that are known, in the order in which they are shown.
+  public var facts: [(name: FactName, fact: Fact)] {
+    FactName.allCases.compactMap { name in self[name].map { (name, $0) } }
   }
 
   /// A subject of which nothing is known; only `any`, `unknown` and default rules match it.
@@ -83,7 +137,7 @@ public struct Subject: Hashable, Sendable {
   /// Whether nothing at all is known.
   public var isUnknown: Bool {
     if case .local = origin { return false }
-    return windowClass == nil && instance == nil && executable == nil && unit == nil && sandbox == nil
+    return windowClass == nil && instance == nil && executable == nil && script == nil && unit == nil && sandbox == nil
   }
 
   /// Whether the server knows no local process behind the X client, while something else is known of it.
@@ -94,15 +148,15 @@ public struct Subject: Hashable, Sendable {
 
   /// Whether this and `other` are the same app, whose own content it may always read back (product.md 2).
   ///
-  /// Either the same process, or the same attested executable that says the same class in the same sandbox. A class
-  /// alone never suffices, since any program may claim any class; an executable alone neither, since all scripts of one
-  /// interpreter share it.
+  /// Either the same process, or the same attested executable that says the same class and runs the same script in the
+  /// same sandbox. A class alone never suffices, since any program may claim any class; an executable alone neither, since
+  /// all scripts of one interpreter share it.
   public func isSameApp(as other: Subject) -> Bool {
     guard case .local(let mine) = origin, case .local(let theirs) = other.origin else { return false }
     if mine == theirs { return true }
     guard let exe = executable, exe.evidence == .attested, exe == other.executable,
       let windowClass, windowClass.evidence == .declared, windowClass == other.windowClass
     else { return false }
-    return sandbox == other.sandbox
+    return script == other.script && sandbox == other.sandbox
   }
 }

@@ -175,6 +175,7 @@ struct Assembly {
     for number in ruleset.rules.indices where ruleset.rules[number].verdict == .allow {
       warn(about: ruleset.rules[number], groups)
     }
+    ruleset.rules.forEach(warnAboutProtection)
     warnAboutEmptiness(ruleset, groups)
     warnAboutDrags(ruleset)
   }
@@ -234,6 +235,15 @@ struct Assembly {
     }
   }
 
+  private func warnAboutProtection(_ rule: Rule) {
+    guard rule.obligations.protect, rule.selections.map({ $0.contains("primary") }) ?? true else { return }
+    report.warn(
+      .protectsPrimary, at: rule.reference.position,
+      "`\(rule.reference.name)` takes what is marked from its app as soon as it has been read, and most programs then drop "
+        + "the highlight",
+      hint: "add `selection: clipboard`")
+  }
+
   private func warn(about rule: Rule, _ groups: [String: Matcher]) {
     for (key, matcher) in [("from", rule.from), ("to", rule.to), ("apps", rule.apps)] {
       guard let matcher else { continue }
@@ -241,7 +251,9 @@ struct Assembly {
         report.warn(
           .declaredGrant, at: rule.reference.position,
           "`\(rule.reference.name)` allows what any program can claim to be: `\(key)` rests on a class alone",
-          hint: "add `exe:`")
+          hint: matcher.namesScript(groups: groups)
+            ? "add `unit:` or `sandbox:`: anybody can start an interpreter and say that it runs this script"
+            : "add `exe:`")
       } else if matcher != .any, matcher != .unknown, matcher.matches(.unknown, groups: groups) {
         report.warn(
           .unknownGrant, at: rule.reference.position,

@@ -76,6 +76,10 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case dragsUnsaid = "drags-unsaid"
     /// Warning: what no app, or no content, can ever be.
     case emptyIntersection = "empty-intersection"
+    /// Warning: protection that reaches PRIMARY as well.
+    case protectsPrimary = "protects-primary"
+    /// Warning: a file that looks like a policy and isn't read for its name.
+    case ignoredFile = "ignored-file"
     /// The file says that it ends with a mark, and doesn't.
     case cutOff = "cut-off"
     /// Warning: a part of the language that has no effect yet.

@@ -58,17 +58,12 @@ struct ExpectationReader {
     }
     let keys = MatcherReader.factKeys + ["remote"]
     guard let entries = fields.mapping(node, in: "an app in `\(key)`", keys: keys) else { return nil }
-    func fact(_ name: String, _ evidence: Evidence) -> Fact? {
-      entries[name].flatMap { fields.line($0, "a text for `\(name)`") }.map { Fact($0, evidence) }
-    }
     var subject = Subject(origin: .local(ProcessIdentity(id: process, startTime: 0)))
     if let remote = entries["remote"], fields.boolean(remote, "remote") == true { subject.origin = .remote }
-    subject.windowClass = fact("class", .declared)
-    subject.instance = fact("instance", .declared)
-    subject.host = fact("host", .declared)
-    subject.executable = fact("exe", .attested)
-    subject.unit = fact("unit", .attested)
-    subject.sandbox = fact("sandbox", .attested)
+    for name in FactName.allCases {
+      subject[name] = entries[name.rawValue].flatMap { fields.line($0, "a text for `\(name.rawValue)`") }
+        .map { Fact($0, name.bestEvidence) }
+    }
     return subject
   }
 }

@@ -13,7 +13,7 @@ struct MatcherReader {
 
   init(fields: Fields) { self.fields = fields }
 
-  static let factKeys = ["class", "instance", "exe", "unit", "sandbox", "host"]
+  static let factKeys = FactName.allCases.map(\.rawValue)
   static let keys = factKeys + ["remote", "unknown", "not"]
   static let words = ["any", "remote", "unknown"]
 
@@ -90,13 +90,14 @@ struct MatcherReader {
   }
 
   private func pattern(_ fact: String, _ node: Node) -> Matcher? {
-    let style: Glob.Style = fact == "exe" ? .path : .plain
+    let style: Glob.Style = fact == "exe" || fact == "script" ? .path : .plain
     guard let text = fields.line(node, "a pattern for `\(fact)`"), let glob = fields.glob(text, style, node) else {
       return nil
     }
     switch fact {
     case "class": return .windowClass(glob)
     case "instance": return .instance(glob)
+    case "script": return .script(glob)
     case "unit": return .unit(glob)
     case "sandbox": return .sandbox(glob)
     case "host": return .host(glob)
@@ -128,7 +129,8 @@ struct MatcherReader {
     }
     let excluded =
       isTrue("unknown")
-      ? ["remote", "class", "instance", "exe", "unit", "sandbox"] : isTrue("remote") ? ["exe", "unit", "sandbox"] : []
+      ? ["remote", "class", "instance", "exe", "script", "unit", "sandbox"]
+      : isTrue("remote") ? ["exe", "script", "unit", "sandbox"] : []
     guard let clash = excluded.first(where: { entries[$0] != nil }) else { return true }
     let word = isTrue("unknown") ? "unknown" : "remote"
     fields.report.error(

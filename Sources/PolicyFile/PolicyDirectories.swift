@@ -68,7 +68,9 @@ public struct PolicyDirectories: Hashable, Sendable {
   /// Reads all files and makes a policy of them: all of it or nothing.
   public func load() -> (files: PolicyFiles, result: Result<LoadedPolicy, Diagnostics>) {
     let files = read()
-    return (files, PolicyLoader.load(managed: files.managed, user: files.user, found: files.errors))
+    let result = PolicyLoader.load(
+      managed: files.managed, user: files.user, found: files.errors, doubted: files.warnings)
+    return (files, result)
   }
 
   /// The C locale's order: byte by byte.
@@ -91,6 +93,8 @@ public struct PolicyFiles: Hashable, Sendable {
   public internal(set) var user: [SourceFile] = []
   /// What couldn't be read.
   public internal(set) var errors: [Diagnostic] = []
+  /// Files that were passed over and look as if they weren't meant to be.
+  public internal(set) var warnings: [Diagnostic] = []
   /// The folders looked at, whether they exist or not.
   public internal(set) var watchedDirectories: [String] = []
   /// The files looked at, whether they could be read or not.
@@ -100,6 +104,14 @@ public struct PolicyFiles: Hashable, Sendable {
     watchedDirectories.append(folder)
     do throws(SystemCalls.Failure) {
       let names = try SystemCalls.names(in: folder)
+      for name in names where !name.hasPrefix(".") && name.hasSuffix(".yml") {
+        let place = SourcePosition(file: "\(folder)/\(name)", line: 1, column: 1)
+        warnings.append(
+          Diagnostic(
+            .ignoredFile, at: place,
+            "expected a name that ends in `.yaml` or `.json`, found `\(name)`, which isn't read",
+            hint: "rename it to `\(name.dropLast("yml".count))yaml`"))
+      }
       return names.filter(PolicyDirectories.isPolicyName).sorted(by: PolicyDirectories.comesBefore)
     } catch {
       // A link to nothing is not the same as nothing: somebody wanted a policy to be there.

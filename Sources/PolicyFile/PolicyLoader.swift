@@ -26,9 +26,10 @@ public struct LoadedPolicy: Sendable {
 public enum PolicyLoader {
   /// The policy of `managed` and `user` files, each in their order; or everything that is wrong with them.
   ///
-  /// No files at all allow everything. `found` are errors from before, of files that couldn't even be read.
+  /// No files at all allow everything. `found` are errors from before, of files that couldn't even be read, and `doubted`
+  /// warnings.
   public static func load(
-    managed: [SourceFile], user: [SourceFile], found: [Diagnostic] = []
+    managed: [SourceFile], user: [SourceFile], found: [Diagnostic] = [], doubted: [Diagnostic] = []
   ) -> Result<LoadedPolicy, Diagnostics> {
     let report = Report()
     let managedFiles = managed.compactMap { FileReader.read($0, isManaged: true, report: report) }
@@ -40,7 +41,8 @@ public enum PolicyLoader {
     let errors = Set(found + report.errors).sorted()
     // What is wrong need not be called unbuilt as well.
     let places = Set(errors.map(\.position))
-    let warnings = report.warnings.filter { $0.kind != .notBuilt || !places.contains($0.position) }.sorted()
+    let unbuilt = report.warnings.filter { $0.kind != .notBuilt || !places.contains($0.position) }
+    let warnings = (doubted + unbuilt).sorted()
     guard errors.isEmpty else { return .failure(Diagnostics(errors: errors, warnings: warnings)) }
     return .success(LoadedPolicy(policy: PolicySet(managed: managedRules, user: userRules), warnings: warnings))
   }

@@ -118,6 +118,19 @@ import Selection
     isClosed = true
   }
 
+  /// Names of the extensions that we use and that the server lacks; those it must have are found at the opening.
+  public var missingExtensions: [String] {
+    let wanted: [(StaticString, String)] = [
+      ("SYNC", "SYNC"), ("XKEYBOARD", "XKB"), ("XInputExtension", "the X Input Extension"),
+    ]
+    let serials = wanted.map { xcb.queryExtension($0.0) }
+    return zip(wanted, serials).filter { _, serial in
+      // QueryExtension's reply: present at 8.
+      guard let reply = xcb.reply(to: serial) else { return true }
+      return reply.byte(at: 8) == 0
+    }.map(\.0.1)
+  }
+
   // MARK: State
 
   /// The connection's descriptor, readable when the server has said something; see ``hasWaitingEvents``.

@@ -40,7 +40,7 @@ struct CommandLineTests {
     ("statsu", "unknown command `statsu`; did you mean `status`?"),
     ("frobnicate", "unknown command `frobnicate`"),
     ("board lst", "unknown command `board lst`; did you mean `list`?"),
-    ("policy", "`policy` needs one of: check, show, explain, simulate"),
+    ("policy", "`policy` needs one of: check, show, explain, simulate; `xpastebridge help policy` explains them"),
     ("policy simulate", "`policy simulate` needs FILE"),
     ("policy chekc", "unknown command `policy chekc`; did you mean `check`?"),
     ("--json status", "a command has to come before the option `--json`"),

@@ -137,6 +137,15 @@ final class FakeSession: DisplaySession {
   /// Windows there are, and what their apps may do.
   var allowed: [Window: Set<Policy.Action>] = [:]
 
+  var hasPriority = true
+  var rivalClipboardManager: Subject?
+  /// Who is behind which window.
+  var identities: [Window: Subject] = [:]
+  func identify(_ window: Window?) -> (window: Window, subject: Subject)? {
+    let asked = window ?? .none
+    return identities[asked].map { (asked, $0) }
+  }
+
   var pressDescriptor: Int32? { nil }
   var pressStatus = PressStatus()
   var actionDescriptor: Int32? { nil }
@@ -230,7 +239,8 @@ nonisolated enum Example {
   static func subject(_ name: String) -> Subject {
     Subject(
       origin: .local(ProcessIdentity(id: 42, startTime: 99)), windowClass: Fact(name, .declared),
-      instance: Fact(name, .inferred), executable: Fact("/opt/" + name, .attested), unit: Fact("app.scope", .attested),
+      instance: Fact(name, .inferred), executable: Fact("/opt/" + name, .attested),
+      script: Fact("/opt/" + name + ".py", .declared), unit: Fact("app.scope", .attested),
       sandbox: Fact("flatpak:" + name, .attested), host: Fact(name, .declared))
   }
 

@@ -23,6 +23,7 @@ struct Reference {
     case .instance(let glob): return holds(glob, subject.instance, attested: false)
     case .host(let glob): return holds(glob, subject.host, attested: false)
     case .executable(let glob): return holds(glob, subject.executable, attested: true)
+    case .script(let glob): return holds(glob, subject.script, attested: false)
     case .unit(let glob): return holds(glob, subject.unit, attested: true)
     case .sandbox(let glob): return holds(glob, subject.sandbox, attested: true)
     case .group(let name): return groups[name].map { belongs(subject, $0, groups) } ?? false

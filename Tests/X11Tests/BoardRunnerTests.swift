@@ -13,6 +13,7 @@ private final class MemoryKeeper: BoardKeeper {
   var onLoaded: ([StoredBoard]) -> Void = { _ in }
   private(set) var items: [String: [BoardItem]] = [:]
   private(set) var asked: [String] = []
+  let standing = BoardStoreStanding.open(.keyFile)
 
   var unstoredCount: Int { 0 }
   var failure: String? { nil }

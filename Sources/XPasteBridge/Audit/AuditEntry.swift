@@ -56,23 +56,14 @@ enum RecordJSON {
     case .remote: members.append(JSON.Member("origin", .string("remote")))
     case .unknown: members.append(JSON.Member("origin", .string("unknown")))
     }
-    for (name, fact) in facts(of: subject) {
+    for (name, fact) in subject.facts {
       let value: [JSON.Member] = [
         JSON.Member("value", .string(Label.shortened(fact.value))),
         JSON.Member("evidence", .string(fact.evidence.rawValue)),
       ]
-      members.append(JSON.Member(name, .object(value)))
+      members.append(JSON.Member(name.rawValue, .object(value)))
     }
     return .object(members)
-  }
-
-  /// The known facts of a subject, by the policy language's names.
-  static func facts(of subject: Subject) -> [(name: String, fact: Fact)] {
-    let all: [(String, Fact?)] = [
-      ("class", subject.windowClass), ("instance", subject.instance), ("exe", subject.executable),
-      ("unit", subject.unit), ("sandbox", subject.sandbox), ("host", subject.host),
-    ]
-    return all.compactMap { name, fact in fact.map { (name, $0) } }
   }
 
   /// The first target names.

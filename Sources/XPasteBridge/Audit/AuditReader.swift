@@ -40,14 +40,14 @@ extension RecordJSON {
     case "unknown": origin = .unknown
     default: return nil
     }
-    func fact(_ name: String) -> Fact? {
-      guard let value = json[name]?["value"]?.text, let evidence = json[name]?["evidence"]?.text.flatMap(Evidence.init)
-      else { return nil }
-      return Fact(value, evidence)
+    var subject = Subject(origin: origin)
+    for name in FactName.allCases {
+      guard let fact = json[name.rawValue], let value = fact["value"]?.text,
+        let evidence = fact["evidence"]?.text.flatMap(Evidence.init)
+      else { continue }
+      subject[name] = Fact(value, evidence)
     }
-    return Subject(
-      origin: origin, windowClass: fact("class"), instance: fact("instance"), executable: fact("exe"),
-      unit: fact("unit"), sandbox: fact("sandbox"), host: fact("host"))
+    return subject
   }
 
   /// The reason that `json` describes.

@@ -54,7 +54,8 @@ enum AuditSentence {
       case .remote: "remote"
       case .unknown: "unknown"
       }
-    let executable = subject.executable.map { Label.plain($0.value, to: 256) }
+    // Of an interpreter, what it runs says more.
+    let executable = (subject.script ?? subject.executable).map { Label.plain($0.value, to: 256) }
     guard let label else { return executable.map { "\($0) (\(place))" } ?? place }
     return "\(Label.plain(label.value, to: 64)) (\(executable.map { "\($0), " } ?? "")\(place))"
   }

@@ -79,10 +79,10 @@ enum JournalEntry {
   }
 
   private static func fields(of subject: Subject, _ prefix: String) -> [Field] {
-    let facts = RecordJSON.facts(of: subject)
-    var fields: [Field] = facts.map { (prefix + $0.name.uppercased(), Label.shortened($0.fact.value)) }
+    let facts = subject.facts
+    var fields: [Field] = facts.map { (prefix + $0.name.rawValue.uppercased(), Label.shortened($0.fact.value)) }
     if case .local(let process) = subject.origin { fields.append((prefix + "PID", String(process.id))) }
-    let evidence = facts.map { "\($0.name)=\($0.fact.evidence.rawValue)" }.joined(separator: " ")
+    let evidence = facts.map { "\($0.name.rawValue)=\($0.fact.evidence.rawValue)" }.joined(separator: " ")
     fields.append((prefix + "EVIDENCE", evidence.isEmpty ? "none" : evidence))
     return fields
   }

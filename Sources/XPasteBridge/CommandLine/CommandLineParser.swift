@@ -54,7 +54,9 @@ struct CommandLineParser {
         description: "unknown command `\(Label.plain(first))`\(Suggestion.phrase(for: first, among: known))")
     }
     guard let word = words.first, !word.hasPrefix("-") else {
-      throw UsageFailure(description: "`\(first)` needs one of: \(second.joined(separator: ", "))")
+      throw UsageFailure(
+        description:
+          "`\(first)` needs one of: \(second.joined(separator: ", ")); `xpastebridge help \(first)` explains them")
     }
     let phrase = Suggestion.phrase(for: word, among: second)
     throw UsageFailure(description: "unknown command `\(first) \(Label.plain(word))`\(phrase)")

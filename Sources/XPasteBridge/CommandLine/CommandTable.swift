@@ -18,7 +18,8 @@ enum CommandTable {
   /// All commands, in the order of the help text.
   static let commands: [CommandSpecification] =
     [
-      run, status, sync, clients, can, lockdown, policyFileVerdict, policyShow, policyExplain, policySimulate,
+      run, status, doctor, sync, clients, identify, can, lockdown, policyFileVerdict, policyShow, policyExplain,
+      policySimulate,
     ] + BoardCommandTable.commands + [actionList, actionRun, menu, audit, help, generate]
 
   private static let run = CommandSpecification(
@@ -48,12 +49,29 @@ enum CommandTable {
   private static let status = CommandSpecification(
     words: ["status"], summary: "show how the daemon, its policy and the selections stand", options: options(json))
 
+  private static let doctor = CommandSpecification(
+    words: ["doctor"], summary: "say which guarantees hold here and now, and what to do about the others",
+    details: "Works without a daemon, too, and then says what could hold. Fails when anything doesn't hold.",
+    options: options(
+      OptionSpecification(
+        name: "policy", letter: "p", value: "PATH", kind: .path, isRepeatable: true,
+        summary: "without a daemon, read this policy file or directory instead of the installed ones; may be repeated"),
+      json))
+
   private static let sync = CommandSpecification(
     words: ["sync"], summary: "wait until the daemon has dealt with all that happened so far",
     details: "Fails when the daemon is still busy after two seconds.", options: options(json))
 
   private static let clients = CommandSpecification(
     words: ["clients"], summary: "list the X clients and what is known of each", options: options(json))
+
+  private static let identify = CommandSpecification(
+    words: ["identify"], summary: "say who is behind a window, and how a policy names it",
+    details: """
+      WINDOW is a window's number, as xwininfo and xdotool print it; without it the pointer becomes a cross and the window \
+      that is clicked is meant.
+      """,
+    options: options(json), operands: OperandSpecification(name: "WINDOW", maximum: 1, kind: .text))
 
   private static let can = CommandSpecification(
     words: ["can"], summary: "say whether an app may copy, cut or paste at all",
@@ -109,8 +127,8 @@ enum CommandTable {
   private static let policyExplain = CommandSpecification(
     words: ["policy", "explain"], summary: "say how a request would be decided, and by which rule",
     details: """
-      An app is written as FACT=VALUE pairs joined by commas; the facts are class, instance, exe, unit, sandbox and host, \
-      and the words remote and unknown stand alone. Needs no X server and no daemon.
+      An app is written as FACT=VALUE pairs joined by commas; the facts are class, instance, exe, script, unit, sandbox \
+      and host, and the words remote and unknown stand alone. Needs no X server and no daemon.
       """,
     options: [
       OptionSpecification(

@@ -27,7 +27,7 @@ enum CanCommand {
   }
 
   /// `12345` or `0x3039`.
-  private static func number(_ text: String) -> UInt32? {
+  static func number(_ text: String) -> UInt32? {
     text.hasPrefix("0x") ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text)
   }
 }

@@ -146,7 +146,7 @@ enum PolicyCommands {
 
 /// Reads a request from the options of `policy explain`.
 enum RequestReader {
-  private static let facts = ["class", "instance", "exe", "unit", "sandbox", "host"]
+  private static let facts = FactName.allCases.map(\.rawValue)
 
   /// The request that the options describe.
   static func request(_ invocation: Invocation) throws(UsageFailure) -> Request {
@@ -172,36 +172,50 @@ enum RequestReader {
       content: content)
   }
 
-  /// An app from `class=Firefox,exe=/usr/bin/firefox`; a comma belongs to the value unless a fact's name follows it.
+  /// An app from `class=Firefox,exe=/usr/bin/firefox`; a comma belongs to the value unless a fact's name follows it, and
+  /// always with a backslash before it.
   static func subject(_ text: String, pid: Int32) throws(UsageFailure) -> Subject {
-    var pairs: [(name: String, value: String)] = []
+    var pairs: [(name: FactName, value: String)] = []
     var origin = Origin.local(ProcessIdentity(id: pid, startTime: 0))
-    for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
+    for piece in pieces(of: text) {
       let parts = piece.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       if piece == "remote" {
         origin = .remote
       } else if piece == "unknown" {
         origin = .unknown
-      } else if parts.count == 2, facts.contains(parts[0]) {
-        pairs.append((parts[0], parts[1]))
+      } else if parts.count == 2, let name = FactName(rawValue: parts[0]) {
+        pairs.append((name, parts[1]))
       } else if !pairs.isEmpty, parts.count == 1 {
         pairs[pairs.count - 1].value += "," + parts[0]
       } else {
-        throw UsageFailure(description: phrase(forFact: String(piece), parts[0], hasValue: parts.count == 2))
+        throw UsageFailure(description: phrase(forFact: piece, parts[0], hasValue: parts.count == 2))
       }
     }
     var subject = Subject(origin: origin)
-    for (name, value) in pairs {
-      switch name {
-      case "class": subject.windowClass = Fact(value, .declared)
-      case "instance": subject.instance = Fact(value, .declared)
-      case "exe": subject.executable = Fact(value, .attested)
-      case "unit": subject.unit = Fact(value, .attested)
-      case "sandbox": subject.sandbox = Fact(value, .attested)
-      default: subject.host = Fact(value, .declared)
+    for (name, value) in pairs { subject[name] = Fact(value, name.bestEvidence) }
+    return subject
+  }
+
+  /// What stands between the commas. A backslash takes its meaning from a comma or a backslash behind it, and is itself
+  /// anywhere else, as in the names that systemd makes of dashes.
+  private static func pieces(of text: String) -> [String] {
+    var pieces = [""]
+    var isEscaped = false
+    for scalar in text.unicodeScalars {
+      if isEscaped {
+        if scalar != ",", scalar != "\\" { pieces[pieces.count - 1].unicodeScalars.append("\\") }
+        pieces[pieces.count - 1].unicodeScalars.append(scalar)
+        isEscaped = false
+      } else if scalar == "\\" {
+        isEscaped = true
+      } else if scalar == "," {
+        pieces.append("")
+      } else {
+        pieces[pieces.count - 1].unicodeScalars.append(scalar)
       }
     }
-    return subject
+    if isEscaped { pieces[pieces.count - 1].append("\\") }
+    return pieces
   }
 
   private static func phrase(forFact piece: String, _ name: String, hasValue: Bool) -> String {

@@ -23,6 +23,8 @@ enum Program {
     case "status": try ReportCommands.status(invocation)
     case "sync": try ReportCommands.sync(invocation)
     case "clients": try ReportCommands.clients(invocation)
+    case "identify": try IdentifyCommand.run(invocation)
+    case "doctor": try DoctorCommand.run(invocation)
     case "can": try CanCommand.run(invocation)
     case "lockdown": try LockdownCommand.run(invocation)
     case let name where name.hasPrefix("board "): try BoardCommands.run(invocation)

@@ -1,3 +1,5 @@
+import Policy
+
 /// `status` for people.
 enum StatusText {
   /// The report on a few lines.
@@ -18,6 +20,18 @@ enum StatusText {
     }
     if let freed = report["presses"]?["freed"]?.number, freed > 0 {
       lines.append(line("presses", Console.alarming("\(freed) lost, since the daemon stood still while they waited")))
+    }
+    if report["priority"]?.truth == false {
+      lines.append(line("priority", Console.alarming("none: the X server has no SYNC; see `xpastebridge doctor`")))
+    }
+    if let rival = report["rivalManager"] {
+      lines.append(line("  rival", Console.alarming("\(subject(rival)) owns CLIPBOARD_MANAGER")))
+    }
+    if report["boardStore"]?["state"]?.text == "failed" {
+      lines.append(
+        line(
+          "board store", Console.alarming("boards are kept in memory alone: \(field(report["boardStore"]?["reason"]))"))
+      )
     }
     if let actions = report["actions"] { lines += self.actions(actions) }
     if let sandbox = report["sandbox"] { lines += self.sandbox(sandbox) }
@@ -163,7 +177,8 @@ enum StatusText {
     let names = ["class", "instance", "sandbox", "unit", "host"]
     let label = names.lazy.compactMap { subject[$0]?["value"]?.text }.first
     let place = subject["pid"]?.number.map { "pid \($0)" } ?? field(subject["origin"])
-    let executable = subject["exe"]?["value"]?.text.map { Label.plain($0, to: 256) }
+    // Of an interpreter, what it runs says more.
+    let executable = (subject["script"] ?? subject["exe"])?["value"]?.text.map { Label.plain($0, to: 256) }
     guard let label else { return executable.map { "\($0) (\(place))" } ?? place }
     return "\(Label.plain(label, to: 64)) (\(executable.map { "\($0), " } ?? "")\(place))"
   }
@@ -187,7 +202,8 @@ enum StatusText {
 
 /// `clients` for people: a table.
 enum ClientsText {
-  private static let columns = ["pid", "class", "instance", "exe", "unit", "host", "evidence"]
+  private static let facts = FactName.allCases.map(\.rawValue)
+  private static let columns = ["pid"] + facts + ["evidence"]
 
   /// One row for each X client.
   static func text(_ report: JSON) -> String {
@@ -203,7 +219,6 @@ enum ClientsText {
   }
 
   private static func row(_ client: JSON) -> [String] {
-    let facts = ["class", "instance", "exe", "unit", "host"]
     let values = facts.map { client[$0]?["value"]?.text.map { Label.plain($0, to: 64) } ?? "-" }
     let evidence = facts.compactMap { name in
       client[name]?["evidence"]?.text.map { "\(name)=\(Label.plain($0, to: 16))" }

@@ -46,6 +46,12 @@ enum RunCommand {
     let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
     let lockdown = Lockdown(mark: (try? ControlAddress(display: display))?.lockdownMark)
     let policy = PolicyInForce(source: source, lockdown: lockdown)
+    if invocation.has("replace"), policy.standing == .locked {
+      // The one that guards now does so by a policy that was good.
+      for error in policy.lastLoad.errors { Console.complain(Label.plain(error, to: 4_096)) }
+      Console.complain("the policy has errors, so the daemon that guards the display isn't replaced")
+      return nil
+    }
     let keeper = BoardArchive(loop: loop) { audit.say($0, .notice, $1) }
     var onBoardNotice: (BoardNotice) -> Void = { _ in }
     let actions = InstalledActions(given: invocation.all("actions"))

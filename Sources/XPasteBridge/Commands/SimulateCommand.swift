@@ -10,22 +10,32 @@ enum SimulateCommand {
   static func run(_ invocation: Invocation) -> Int32 {
     guard let policy = PolicyCommands.policy(of: invocation) else { return ExitStatus.failed }
     let path = invocation.operands[0]
+    let baseline = InstalledPolicy(given: invocation.all("policy")).read().files.map { Label.shortened($0) }
     var simulation = Simulation(policy)
     do throws(SystemFailure) {
       try JSONLines.read(path) { simulation.take($0) }
     } catch {
       return Console.failed("can't read `\(Label.plain(path))`: \(error.reason)")
     }
-    let status = Console.write(invocation.has("json") ? json(simulation).description + "\n" : text(simulation))
+    guard simulation.holdsRecords else {
+      return Console.failed(
+        "`\(Label.plain(path))` holds no audit records; expected one JSON object a line, as `--audit-file` and "
+          + "`xpastebridge audit --json` write them")
+    }
+    let status = Console.write(
+      invocation.has("json") ? json(simulation, baseline).description + "\n" : text(simulation, baseline))
     return simulation.changes.isEmpty ? status : ExitStatus.failed
   }
 
   // MARK: for people
 
-  private static func text(_ simulation: Simulation) -> String {
+  private static func text(_ simulation: Simulation, _ baseline: [String]) -> String {
     let ranked = simulation.ranked
     let changed = ranked.map(\.count).reduce(0, +)
-    var lines = ["\(simulation.replayed) decisions replayed, \(changed) would change"]
+    var lines = [
+      "put to \(baseline.isEmpty ? "no policy files, which allow everything" : baseline.joined(separator: ", "))",
+      "\(simulation.replayed) decisions replayed, \(changed) would change",
+    ]
     for (from, to) in transitions(ranked) {
       let some = ranked.filter { $0.change.from == from && $0.change.to == to }
       lines.append("\(from) → \(to): \(some.map(\.count).reduce(0, +))")
@@ -58,10 +68,11 @@ enum SimulateCommand {
 
   // MARK: for programs
 
-  private static func json(_ simulation: Simulation) -> JSON {
+  private static func json(_ simulation: Simulation, _ baseline: [String]) -> JSON {
     let ranked = simulation.ranked
     return .object([
-      "schema": .integer(StatusReport.schemaVersion), "replayed": .integer(simulation.replayed),
+      "schema": .integer(StatusReport.schemaVersion), "files": .strings(baseline),
+      "replayed": .integer(simulation.replayed),
       "changed": .integer(ranked.map(\.count).reduce(0, +)),
       "changes": .array(ranked.prefix(listed).map { json($0.change, $0.count, simulation) }),
       "changesOmitted": .integer(max(0, ranked.count - listed)),

@@ -57,6 +57,9 @@ struct Simulation {
 
   init(_ policy: PolicySet) { self.policy = policy }
 
+  /// Whether anything that was taken is a record of ours; an empty file has none and isn't wrong.
+  var holdsRecords: Bool { replayed > 0 || omissions.isEmpty || omissions.keys.contains { $0 != .unreadable } }
+
   /// The changes, the most frequent first.
   var ranked: [(change: Change, count: Int)] {
     changes.sorted { one, other in
@@ -103,7 +106,7 @@ struct Simulation {
 
   private static func isShortened(_ record: AuditRecord) -> Bool {
     let subjects = [record.source, record.destination].compactMap(\.self)
-    let facts = subjects.flatMap { RecordJSON.facts(of: $0) }.map(\.fact.value)
+    let facts = subjects.flatMap(\.facts).map(\.fact.value)
     // Programs may have an ellipsis in their name; only one at the length where names are cut counts.
     return facts.contains { $0.hasSuffix("…") && $0.utf8.count >= Label.factBytes - 4 }
       || record.targets.contains { $0.hasSuffix("…") && $0.utf8.count >= 124 }

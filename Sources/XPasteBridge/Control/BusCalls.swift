@@ -1,5 +1,6 @@
 @preconcurrency import CSystemd
 @preconcurrency import Glibc
+import Selection
 
 /// What an error reply said.
 struct BusFailure: Error, Hashable {
@@ -184,10 +185,14 @@ final class BusConnection {
 
   // MARK: the calling side
 
-  func makeCall(path: String, interface: String, member: String) throws(SystemFailure) -> BusMessage {
+  /// A call of a method, of the peer's or, on a bus, of `destination`'s.
+  func makeCall(
+    to destination: String? = nil, path: String, interface: String, member: String
+  ) throws(SystemFailure) -> BusMessage {
     var made: OpaquePointer?
     try SystemFailure.unlessNegative(
-      sd_bus_message_new_method_call(pointer, &made, nil, path, interface, member), "sd_bus_message_new_method_call")
+      sd_bus_message_new_method_call(pointer, &made, destination, path, interface, member),
+      "sd_bus_message_new_method_call")
     return BusMessage(owned: made!)
   }
 
@@ -198,6 +203,16 @@ final class BusConnection {
 
   func wait(milliseconds: Int) throws(SystemFailure) {
     try SystemFailure.unlessNegative(sd_bus_wait(pointer, UInt64(max(0, milliseconds)) * 1_000), "sd_bus_wait")
+  }
+
+  /// Takes the handshake to its end: sd_bus_call itself would wait for it up to 90 s.
+  func waitUntilReady(deadline: MonotonicTime) throws(SystemFailure) {
+    while !isReady {
+      if try step() { continue }
+      let left = Posix.milliseconds(until: deadline)
+      guard left > 0 else { throw SystemFailure(call: "sd_bus_wait", code: ETIMEDOUT) }
+      try wait(milliseconds: left)
+    }
   }
 
   /// Sends `call` and waits for its answer at most `milliseconds`.

@@ -12,6 +12,8 @@ struct ControlAddress: Hashable {
   /// The name on the session bus.
   static let busName = "org.xpastebridge"
 
+  /// The user's run-time directory.
+  let runtime: String
   /// The directory of all displays.
   let parent: String
   /// This display's directory, mode 0700.
@@ -30,6 +32,7 @@ struct ControlAddress: Hashable {
       throw ControlFailure(
         line: "XDG_RUNTIME_DIR is not set and /run/user/\(geteuid()) doesn't exist; set it to a directory of yours")
     }
+    self.runtime = runtime
     parent = runtime + "/xpastebridge"
     directory = parent + "/" + Self.key(of: display)
   }

@@ -42,6 +42,12 @@ struct ControlClient {
     return try call("MenuOffer", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readString() }
   }
 
+  /// Who is behind a window, as JSON.
+  func identify(_ window: UInt32) throws(ControlFailure) -> String {
+    let arguments = { (message: BusMessage) throws(SystemFailure) in try message.append(window) }
+    return try call("Identify", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readString() }
+  }
+
   /// Begins or lifts a lockdown.
   func setLockdown(_ isOn: Bool) throws(ControlFailure) {
     try call("SetLockdown", arguments: { (message) throws(SystemFailure) in try message.append(isOn) }, { _ in })
@@ -83,7 +89,7 @@ struct ControlClient {
       let connection = if let given { given } else { try connect(address.socket, until: deadline) }
       let message = try connection.makeCall(path: ControlAddress.object, interface: interface, member: member)
       try arguments(message)
-      answer = try connection.call(message, milliseconds: milliseconds(until: deadline))
+      answer = try connection.call(message, milliseconds: Posix.milliseconds(until: deadline))
     } catch {
       throw failure(error)
     }
@@ -124,25 +130,14 @@ struct ControlClient {
         break
       } catch {
         // The daemon's backlog is full, as after a burst of calls.
-        guard error.code == EAGAIN, milliseconds(until: deadline) > 0 else { throw error }
+        guard error.code == EAGAIN, Posix.milliseconds(until: deadline) > 0 else { throw error }
         Posix.sleep(milliseconds: 5)
       }
     }
     let connection = try BusConnection()
     try connection.setSocket(socket)
     try connection.start()
-    // sd_bus_call would wait for the handshake up to 90 s, so it is done here first.
-    while !connection.isReady {
-      if try connection.step() { continue }
-      let left = milliseconds(until: deadline)
-      guard left > 0 else { throw SystemFailure(call: "sd_bus_wait", code: ETIMEDOUT) }
-      try connection.wait(milliseconds: left)
-    }
+    try connection.waitUntilReady(deadline: deadline)
     return connection
-  }
-
-  private func milliseconds(until deadline: MonotonicTime) -> Int {
-    let now = Posix.monotonicNow()
-    return now < deadline ? Int((deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000) : 0
   }
 }

@@ -10,6 +10,8 @@ protocol ControlledDaemon: AnyObject {
   func clientsReport() -> JSON
   /// The policy in force.
   func policyReport() -> JSON
+  /// Who is behind `window`, or the active one; `nil` when there is no such window.
+  func identityReport(of window: Window?) -> JSON?
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
   func canPerform(_ action: Action, in window: Window?) -> Bool?
   /// All actions, and whether each can be run now.
@@ -78,6 +80,9 @@ final class ControlService {
         BusTable.Method(
           name: "CanPerformAction", takes: ("su", ["action", "window"]), gives: ("b", ["allowed"])
         ) { [unowned self] call throws(SystemFailure) in try answerCan(call) },
+        BusTable.Method(name: "Identify", takes: ("u", ["window"]), gives: ("s", ["identity"])) {
+          [unowned self] call throws(SystemFailure) in try answerIdentify(call)
+        },
         BusTable.Method(name: "SetLockdown", takes: ("b", ["on"]), gives: ("", [])) {
           [unowned self] call throws(SystemFailure) in try answerLockdown(call)
         },
@@ -113,6 +118,17 @@ final class ControlService {
     }
     let answer = try call.makeReturn()
     try answer.append(isAllowed)
+    try answer.send()
+  }
+
+  private func answerIdentify(_ call: BusMessage) throws(SystemFailure) {
+    // 0 is no window's number: it stands for the active one.
+    let number = try call.readUInt32()
+    guard let report = daemon.identityReport(of: number == 0 ? nil : Window(number)) else {
+      throw SystemFailure(call: "Identify", code: ENXIO)
+    }
+    let answer = try call.makeReturn()
+    try answer.append(report.description)
     try answer.send()
   }
 

@@ -4,13 +4,18 @@ import Selection
 import X11
 
 extension EffectRunner {
-  /// Whether the app of `window` may do `action`, as far as that doesn't depend on the content or the other app; `nil`
-  /// when there is no such window. Without one the active window is meant.
-  func canPerform(_ action: Action, in window: Window?) -> Bool? {
+  /// Who is behind `window`, and the window itself; `nil` when there is none. Without one the active window is meant.
+  func identify(_ window: Window?) -> (window: Window, subject: Subject)? {
     guard !isLost else { return nil }
     let asked = window ?? display.answer(IdentityQuestion(display.root)).activeWindow
     guard asked != .none, display.answer(IdentityQuestion(asked)).windowExists else { return nil }
-    return !bridge.policy.alwaysDenies(action, by: resolver.resolve(asked))
+    return (asked, resolver.resolve(asked))
+  }
+
+  /// Whether the app of `window` may do `action`, as far as that doesn't depend on the content or the other app; `nil`
+  /// when there is no such window. Without one the active window is meant.
+  func canPerform(_ action: Action, in window: Window?) -> Bool? {
+    identify(window).map { !bridge.policy.alwaysDenies(action, by: $0.subject) }
   }
 }
 

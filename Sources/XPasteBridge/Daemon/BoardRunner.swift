@@ -1,14 +1,29 @@
+import BoardStore
 import Boards
 import BridgeCore
 import Policy
 import Selection
 import X11
 
+/// How what keeps persistent boards stands.
+enum BoardStoreStanding: Hashable {
+  /// No board has been persistent so far.
+  case unused
+  /// It is being opened.
+  case opening
+  /// It can be used; where its key came from.
+  case open(KeySource)
+  /// It can't, for this reason: boards are kept in memory alone.
+  case failed(String)
+}
+
 /// What keeps the content of persistent boards beyond the daemon's end. Nobody waits for it: it hands over what it has when
 /// it has it.
 protocol BoardKeeper: AnyObject {
   /// Called with boards that were asked for, as soon as they have been read.
   var onLoaded: ([StoredBoard]) -> Void { get set }
+  /// How it stands.
+  var standing: BoardStoreStanding { get }
   /// Reads what is stored of these boards; `intern` numbers the names of types.
   func load(_ boards: [String], intern: @escaping ([String]) -> [NamedAtom])
   /// Stores an item, or that it is pinned or no longer so.

@@ -269,6 +269,12 @@ extension Daemon: ControlledDaemon {
 
   func canPerform(_ action: Action, in window: Window?) -> Bool? { session.canPerform(action, in: window) }
 
+  func identityReport(of window: Window?) -> JSON? {
+    session.identify(window).map { window, subject in
+      StatusReport.identity(of: window, subject) { session.canPerform($0, in: window) ?? false }
+    }
+  }
+
   func clientsReport() -> JSON { StatusReport.clients(session.clients()) }
 
   func policyReport() -> JSON { StatusReport.overview(policy) }
@@ -285,6 +291,9 @@ extension Daemon: ControlledDaemon {
       "settled": .bool(session.isSettled),
       "selections": .array(session.status.map(StatusReport.selection)),
       "boards": BoardReport.summary(session.boards, boardKeeper),
+      "priority": .bool(session.hasPriority),
+      "rivalManager": session.rivalClipboardManager.map(RecordJSON.subject),
+      "boardStore": boardKeeper.map { StatusReport.boardStore($0.standing) },
       "store": continuity.map(\.report),
       "memory": Continuity.memoryReport,
       "presses": StatusReport.presses(session.pressStatus),

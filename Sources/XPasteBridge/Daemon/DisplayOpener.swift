@@ -42,6 +42,6 @@ extension EffectRunner: DisplaySession {
   var actionDescriptor: Int32? { actions?.connectionDescriptor }
   var busyDescriptor: Int32? { actions?.busyDescriptor }
   var actionStatus: ActionStatus? { actions?.status }
-  func clients() -> [ClientDescription] { resolver.clients() }
+  func clients() -> [ClientDescription] { resolver.clients(earlier: earlier) }
   func close() { shutDown() }
 }

@@ -28,6 +28,12 @@ protocol DisplaySession: AnyObject {
   var busyDescriptor: Int32? { get }
   /// How keys and windows stand; `nil` without a connection for them.
   var actionStatus: ActionStatus? { get }
+  /// Whether the server takes our requests first.
+  var hasPriority: Bool { get }
+  /// Who owns CLIPBOARD_MANAGER in our place; `nil` for nobody.
+  var rivalClipboardManager: Subject? { get }
+  /// Who is behind `window`, or the active one; `nil` when there is no such window.
+  func identify(_ window: Window?) -> (window: Window, subject: Subject)?
   /// Whether the app of `window`, or of the active one, may do `action`; `nil` when there is no such window.
   func canPerform(_ action: Action, in window: Window?) -> Bool?
   /// The active app; one of which nothing is known where there is none.

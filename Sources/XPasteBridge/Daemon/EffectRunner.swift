@@ -40,6 +40,8 @@ final class EffectRunner {
   private(set) var rivalClipboardManager: Subject?
   /// Whether the server puts our requests first.
   private(set) var hasPriority = false
+  /// Who was there before we listened.
+  private(set) var earlier = EarlierClients()
 
   let options: Options
   private let atoms: KnownAtoms
@@ -106,6 +108,7 @@ final class EffectRunner {
     watched = Set(bridge.watchedSelections)
     display.selectOwnerChanges(of: bridge.watchedSelections.map(\.atom))
     hasPriority = display.raisePriority()
+    earlier = EarlierClients(on: display)
     for screen in display.roots.indices {
       managerSelections.append(try acquire(screen: screen, replaces: options.replaces))
     }

@@ -1,5 +1,7 @@
+import BoardStore
 import BridgeCore
 import Policy
+import Selection
 
 /// The JSON shapes of `status`, `clients` and `policy show` (`schemas/status.schema.json`).
 enum StatusReport {
@@ -60,10 +62,35 @@ enum StatusReport {
       "clients": .array(
         clients.map { client in
           .object(
-            [JSON.Member("resourceBase", .integer(Int(client.resourceBase)))]
+            [
+              JSON.Member("resourceBase", .integer(Int(client.resourceBase))),
+              JSON.Member("self", .bool(client.isSelf)),
+              JSON.Member("earlier", .bool(client.isEarlier)),
+            ]
               + RecordJSON.subject(client.subject).members)
         }),
     ])
+  }
+
+  /// Who is behind a window, what may be done there, and how a policy means it.
+  static func identity(of window: Window, _ subject: Subject, may: (Action) -> Bool) -> JSON {
+    .object(
+      [
+        JSON.Member("schema", .integer(schemaVersion)), JSON.Member("window", .integer(Int(window.id))),
+        JSON.Member(
+          "may", .object(Action.byCommand.map { JSON.Member($0.rawValue, .bool(may($0))) })),
+        JSON.Member("matcher", .string(Label.shortened(subject.matcherText, to: 1_024))),
+      ] + RecordJSON.subject(subject).members)
+  }
+
+  /// How what persistent boards are kept in stands.
+  static func boardStore(_ standing: BoardStoreStanding) -> JSON {
+    switch standing {
+    case .unused: .object(["state": .string("unused")])
+    case .opening: .object(["state": .string("opening")])
+    case .open(let source): .object(["state": .string("open"), "key": .string(source.rawValue)])
+    case .failed(let reason): .object(["state": .string("failed"), "reason": .string(Label.shortened(reason))])
+    }
   }
 
   /// The policy in force, part by part, each with where it is written.

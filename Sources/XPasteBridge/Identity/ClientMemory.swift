@@ -94,4 +94,6 @@ struct ClientDescription {
   var windows: [ClassedWindow]
   /// Whether it is this program.
   var isSelf: Bool
+  /// Whether it was there before the daemon listened, and so may be told of copies before it.
+  var isEarlier = false
 }

@@ -8,7 +8,7 @@ enum HolderFinding {
   /// This process, and no other.
   case process(ClientHolder)
   /// One of several processes that all run the same executable in the same sandbox.
-  case oneOf(executable: Fact, unit: Fact?, sandbox: Fact?)
+  case oneOf(executable: Fact, script: Fact?, unit: Fact?, sandbox: Fact?)
   /// It can't be told.
   case unknown
 }
@@ -202,6 +202,7 @@ final class HolderSearch {
       group.allSatisfy({ $0.process.executable == executable && $0.process.sandbox == first.sandbox })
     else { return nil }
     let unit = group.allSatisfy { $0.process.unit == first.unit } ? first.unit : nil
-    return .oneOf(executable: executable, unit: unit, sandbox: first.sandbox)
+    let script = group.allSatisfy { $0.process.script == first.script } ? first.script : nil
+    return .oneOf(executable: executable, script: script, unit: unit, sandbox: first.sandbox)
   }
 }

@@ -10,6 +10,8 @@ final class ProcessRecord {
   let identity: ProcessIdentity
   /// `/proc/PID/exe` as of the last ``refresh()``.
   private(set) var executable: Fact?
+  /// What the executable was told to run.
+  private(set) var script: Fact?
   /// The innermost unit of its cgroup.
   private(set) var unit: Fact?
   /// Its sandbox.
@@ -18,11 +20,12 @@ final class ProcessRecord {
   private let directory: Int32
   private var executablePath: String?
   private var cgroup = ""
-  private var cgroupReadAt = MonotonicTime(nanoseconds: 0)
+  private var commandLine: [String] = []
+  private var textsReadAt = MonotonicTime(nanoseconds: 0)
 
-  /// How long a cgroup that was read is believed: a launcher moves a process into its own scope after it has started,
-  /// and reading it takes 8 µs.
-  private static let cgroupMilliseconds = 1_000
+  /// How long a cgroup and a command line that were read are believed: a launcher moves a process into its own scope
+  /// after it has started, and reading each takes 8 µs.
+  private static let textMilliseconds = 1_000
 
   /// Takes hold of process `id`; `nil` when there is none.
   init?(_ id: Int32) {
@@ -50,18 +53,39 @@ final class ProcessRecord {
       executable = path.map { ProcessFile.executable($0, in: directory) }
     }
     let now = MonotonicTime.now
-    if isChanged || cgroupReadAt.advanced(byMilliseconds: Self.cgroupMilliseconds) < now {
-      cgroupReadAt = now
-      let text = ProcessFile.text(directory, "cgroup") ?? ""
-      if isChanged || text != cgroup {
-        cgroup = text
-        let path = Cgroup.path(in: text)
-        unit = Cgroup.innermostUnit(of: path).map { Fact($0, .attested) }
-        sandbox = Sandbox.name(cgroupPath: path, flatpak: ProcessFile.text(directory, "root/.flatpak-info"))
-          .map { Fact($0, .attested) }
-      }
+    if isChanged || textsReadAt.advanced(byMilliseconds: Self.textMilliseconds) < now {
+      textsReadAt = now
+      readCgroup(isChanged: isChanged)
+      readCommandLine(isChanged: isChanged)
     }
     return true
+  }
+
+  private func readCgroup(isChanged: Bool) {
+    let text = ProcessFile.text(directory, "cgroup") ?? ""
+    guard isChanged || text != cgroup else { return }
+    cgroup = text
+    let path = Cgroup.path(in: text)
+    unit = Cgroup.innermostUnit(of: path).map { Fact($0, .attested) }
+    let label = ProcessFile.text(directory, "attr/apparmor/current") ?? ProcessFile.text(directory, "attr/current")
+    sandbox = Sandbox.name(
+      cgroupPath: path, flatpak: ProcessFile.text(directory, "root/.flatpak-info"), label: label ?? ""
+    ).map { Fact($0, .attested) }
+  }
+
+  /// A command line that hasn't changed keeps its script: a relative path in it is of the folder that the program was
+  /// started in, and it may have gone to another since.
+  private func readCommandLine(isChanged: Bool) {
+    guard let path = executable?.value, let kind = ScriptKind(executable: path) else {
+      script = nil
+      return
+    }
+    let words = ProcessFile.words(directory, "cmdline")
+    guard isChanged || words != commandLine || script == nil else { return }
+    commandLine = words
+    let environment = kind == .image ? ProcessFile.words(directory, "environ") : []
+    script = kind.script(commandLine: words, environment: environment)
+      .flatMap { ScriptFile.path(of: $0, in: directory) }.map { Fact($0, .declared) }
   }
 
   /// Whether it runs, from the state in its `stat`.
@@ -90,6 +114,25 @@ nonisolated enum ProcessFile {
     text(AT_FDCWD, "/proc/\(id)/comm")?.split(separator: "\n").first
   }
 
+  /// The words of a file in which each ends with a zero (`cmdline`, `environ`), as far as 128 KiB go: beyond that a
+  /// program only keeps us busy.
+  static func words(_ directory: Int32, _ name: String) -> [String] {
+    let descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return [] }
+    defer { Glibc.close(descriptor) }
+    var bytes: [UInt8] = []
+    while bytes.count < 128 << 10 {
+      let piece = [UInt8](unsafeUninitializedCapacity: 16 << 10) { storage, count in
+        count = max(0, read(descriptor, storage.baseAddress, storage.count))
+      }
+      if piece.isEmpty { break }
+      bytes += piece
+    }
+    var words = bytes.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+    if words.last == "" { words.removeLast() }
+    return words
+  }
+
   /// Where a symbolic link points.
   static func link(_ directory: Int32, _ name: String) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { path in
@@ -105,6 +148,11 @@ nonisolated enum ProcessFile {
     guard let end = stat.utf8.lastIndex(of: UInt8(ascii: ")")) else { return [] }
     let rest = stat.utf8[stat.utf8.index(after: end)...]
     return rest.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.map { Substring($0) }
+  }
+
+  /// When process `id` started; `nil` when there is none.
+  static func startTime(ofProcess id: Int32) -> UInt64? {
+    text(AT_FDCWD, "/proc/\(id)/stat").flatMap { startTime(inStat: $0) }
   }
 
   /// Field 22.
@@ -131,80 +179,5 @@ nonisolated enum ProcessFile {
     var named = stat()
     let isSame = stat(path, &named) == 0 && named.st_dev == running.st_dev && named.st_ino == running.st_ino
     return Fact(path, isSame ? .attested : .declared)
-  }
-}
-
-/// Control groups as systemd lays them out. A program may name groups below its own as it likes, also with marks that
-/// make one character with the slash before them; so paths are taken apart by bytes.
-nonisolated enum Cgroup {
-  private static let unitSuffixes = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"]
-
-  /// The path in `/proc/PID/cgroup`: of the unified hierarchy, else of systemd's own.
-  static func path(in text: String) -> String {
-    let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
-    let line = lines.first { $0.hasPrefix("0::") && $0 != "0::/" } ?? lines.first { $0.contains(":name=systemd:") }
-    guard let fields = line?.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false), fields.count == 3
-    else { return "" }
-    return String(fields[2])
-  }
-
-  /// The last part of the path that names a unit.
-  static func innermostUnit(of path: String) -> String? {
-    parts(of: path).last { part in unitSuffixes.contains { part.hasSuffix($0) } }.map { String($0) }
-  }
-
-  /// The names between the slashes.
-  static func parts(of path: String) -> [Substring] {
-    path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
-  }
-}
-
-/// Sandboxes that can be told from outside.
-nonisolated enum Sandbox {
-  /// The sandbox's name: `flatpak:ID` by the file that flatpak puts into the sandbox or by its scope's name, `snap:NAME`
-  /// by snapd's scope or service.
-  static func name(cgroupPath path: String, flatpak: String?) -> String? {
-    if let flatpak, let id = applicationName(inFlatpak: flatpak) { return "flatpak:" + id }
-    for part in Cgroup.parts(of: path).reversed() {
-      if part.hasPrefix("app-flatpak-"), part.hasSuffix(".scope") {
-        // app-flatpak-ID-PID.scope
-        let id = part.dropFirst("app-flatpak-".count).dropLast(".scope".count)
-        if let dash = id.lastIndex(of: "-") { return "flatpak:" + unescaped(id[..<dash]) }
-      }
-      if part.hasPrefix("snap.") {
-        let name = part.dropFirst("snap.".count).prefix { $0 != "." }
-        if !name.isEmpty { return "snap:" + name }
-      }
-    }
-    return nil
-  }
-
-  /// `name=` of the section `[Application]`.
-  static func applicationName(inFlatpak text: String) -> String? {
-    var isApplication = false
-    for line in text.split(separator: "\n") {
-      if line.hasPrefix("[") {
-        isApplication = line == "[Application]"
-      } else if isApplication, line.hasPrefix("name=") {
-        return String(line.dropFirst("name=".count))
-      }
-    }
-    return nil
-  }
-
-  /// systemd writes a dash inside a name as `\x2d`.
-  private static func unescaped(_ name: Substring) -> String {
-    var parts = ""
-    var rest = name
-    while let next = rest.first {
-      if rest.hasPrefix("\\x2d") {
-        parts.append("-")
-        rest = rest.dropFirst(4)
-      } else {
-        parts.append(next)
-        rest = rest.dropFirst()
-      }
-    }
-    return parts
   }
 }

@@ -51,9 +51,11 @@ final class SubjectResolver {
     switch holder(base: base, id: id) {
     case .process(let holder):
       return search(window, answer: answer, holder: holder)
-    case .oneOf(let executable, let unit, let sandbox):
+    case .oneOf(let executable, _, _, _) where Forwarder.isOne(executable):
+      return search(window, answer: answer, holder: nil)
+    case .oneOf(let executable, let script, let unit, let sandbox):
       var subject = search(window, answer: answer, holder: nil, origin: .unknown)
-      (subject.executable, subject.unit, subject.sandbox) = (executable, unit, sandbox)
+      (subject.executable, subject.script, subject.unit, subject.sandbox) = (executable, script, unit, sandbox)
       return subject
     case .unknown:
       // The process that connected has ended, and another holds its connection: nothing in /proc may be believed.
@@ -61,11 +63,13 @@ final class SubjectResolver {
     }
   }
 
-  /// All X clients of the display.
-  func clients() -> [ClientDescription] {
+  /// All X clients of the display; `earlier` says which of them came first.
+  func clients(earlier: EarlierClients = EarlierClients()) -> [ClientDescription] {
     let (topLevels, processIDs) = display.survey()
     let byClient = Dictionary(grouping: topLevels.all, by: display.resourceBase(of:))
-    return display.clientBases().map { base in
+    let bases = display.clientBases()
+    let first = earlier.remaining(among: processIDs, bases: bases)
+    return bases.map { base in
       let isOurs = display.isOurs(Window(base))
       let windows = display.describe(Array((byClient[base] ?? []).suffix(ClientMemory.questions * 4)))
       let shown = windows.max { $0.standing < $1.standing }
@@ -80,7 +84,8 @@ final class SubjectResolver {
         subject = self.subject(known, pair: nil, evidence: .declared, machine: nil, origin: origin)
       }
       return ClientDescription(
-        subject: subject, resourceBase: base, windows: windows, isSelf: isOurs || processIDs[base] == getpid())
+        subject: subject, resourceBase: base, windows: windows, isSelf: isOurs || processIDs[base] == getpid(),
+        isEarlier: first.contains(base))
     }
   }
 
@@ -226,7 +231,9 @@ final class SubjectResolver {
       finding = recent
     } else {
       let begun = MonotonicTime.now
-      finding = searchWindows(base: base, active: answer.activeWindow, processID: process?.identity.id)
+      // The clients that come by one ssh are programs of their own.
+      let shared = process.flatMap { Forwarder.isOne($0.executable) ? nil : $0.identity.id }
+      finding = searchWindows(base: base, active: answer.activeWindow, processID: shared)
       spent = (begun, .now)
     }
     if let holder {
@@ -328,13 +335,28 @@ final class SubjectResolver {
   private func subject(
     _ process: ProcessRecord?, pair: ClassPair?, evidence: Evidence, machine: String?, origin: Origin = .remote
   ) -> Subject {
-    Subject(
-      origin: process.map { .local($0.identity) } ?? origin,
+    // What is known of the process that forwards says nothing of the program at the other end.
+    let isForwarded = Forwarder.isOne(process?.executable)
+    let process = isForwarded ? nil : process
+    return Subject(
+      origin: process.map { .local($0.identity) } ?? (isForwarded ? .remote : origin),
       windowClass: pair.map { Fact($0.windowClass, evidence) },
       // An empty instance is as good as none.
       instance: pair.flatMap { $0.instance.isEmpty ? nil : Fact($0.instance, evidence) },
-      executable: process?.executable, unit: process?.unit, sandbox: process?.sandbox,
+      executable: process?.executable, script: process?.script, unit: process?.unit, sandbox: process?.sandbox,
       host: machine.map { Fact($0, .declared) })
+  }
+}
+
+/// Programs that connect to the X server for programs of other machines: `ssh -X` on this side, and sshd where the X
+/// server is reached by way of another machine's.
+nonisolated enum Forwarder {
+  private static let names: Set<Substring> = ["ssh", "sshd", "sshd-session", "dbclient", "dropbear"]
+
+  /// Whether `executable` is one, so that the X client is a program of another machine.
+  static func isOne(_ executable: Fact?) -> Bool {
+    guard let executable, executable.evidence == .attested else { return false }
+    return executable.value.utf8.split(separator: UInt8(ascii: "/")).last.map { names.contains(Substring($0)) } ?? false
   }
 }
 

@@ -42,6 +42,12 @@ final class BoardArchive: BoardKeeper {
   private var questions: [OrderNumber: Question] = [:]
   private var readings: [String: Reading] = [:]
   private(set) var failure: String?
+  private var keySource: KeySource?
+
+  var standing: BoardStoreStanding {
+    if let failure { return .failed(failure) }
+    return keySource.map { .open($0) } ?? (store == nil ? .unused : .opening)
+  }
 
   init(loop: EventLoop, say: @escaping (String, Priority) -> Void) {
     (self.loop, self.say) = (loop, say)
@@ -111,6 +117,7 @@ final class BoardArchive: BoardKeeper {
   private func take(_ event: StoreEvent) {
     switch event {
     case .opened(let contents):
+      keySource = contents.keySource
       for remark in contents.remarks { say("stored boards: \(remark)", .warning) }
       store?.submit(.removeExpired(now: Int64(Posix.wallClockMilliseconds())))
       found = Dictionary(contents.boards.map { ($0.record.name, $0) }) { first, _ in first }

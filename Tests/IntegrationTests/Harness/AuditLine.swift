@@ -32,5 +32,10 @@ struct AuditSubject {
 
   var windowClass: String? { fact("class") }
   var executable: String? { fact("exe") }
+  var script: String? { fact("script") }
+  var sandbox: String? { fact("sandbox") }
+  var origin: String { event.text("origin") ?? "" }
+  /// How sure a fact is.
+  func evidence(of key: String) -> String? { event.object(key)?.text("evidence") }
   var pid: Int? { event.number("pid") }
 }

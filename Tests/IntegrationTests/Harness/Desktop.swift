@@ -39,8 +39,9 @@ final class Desktop {
   /// The X server.
   private(set) var server: Child!
 
-  /// `user`: another desktop whose home and runtime folder this one has, too.
-  init(windowManager: Bool = true, screens: Int = 1, ofUserOf user: Desktop? = nil) throws {
+  /// `user`: another desktop whose home and runtime folder this one has, too. `takesTCP`: also from programs of other
+  /// machines that know the cookie.
+  init(windowManager: Bool = true, screens: Int = 1, ofUserOf user: Desktop? = nil, takesTCP: Bool = false) throws {
     var template = Array("/tmp/xpb-desktop-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw HarnessError("/tmp", expected: "a folder", found: String(cString: strerror(errno)))
@@ -56,8 +57,15 @@ final class Desktop {
       "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_COLOR": "1",
     ]
     for key in ["HOME", "XDG_RUNTIME_DIR"] { environment[key] = user?.environment[key] ?? environment[key] }
+    var transport = ["-nolisten", "tcp"]
+    if takesTCP {
+      let authority = "\(folder)/authority"
+      try Self.cookie.write(to: URL(fileURLWithPath: authority))
+      environment["XAUTHORITY"] = authority
+      transport = ["-listen", "tcp", "-auth", authority]
+    }
     let sizes = (0..<screens).flatMap { ["-screen", "\($0)", "1280x960x24"] }
-    server = try start("/usr/bin/Xvfb", ["-displayfd", "1"] + sizes + ["-nolisten", "tcp", "-noreset"])
+    server = try start("/usr/bin/Xvfb", ["-displayfd", "1"] + sizes + transport + ["-noreset"])
     guard let line = try server.line(by: Deadline(seconds: 20)) else {
       throw HarnessError("Xvfb", expected: "its display number", found: "the end of its output: \(log("Xvfb"))")
     }
@@ -68,6 +76,17 @@ final class Desktop {
   }
 
   deinit { close() }
+
+  /// A cookie for every display of every machine, as an authority file (FamilyWild): the server picks its number later.
+  private static var cookie: Data {
+    var file = Data([0xff, 0xff, 0, 0, 0, 0])
+    let name = Data("MIT-MAGIC-COOKIE-1".utf8)
+    file.append(contentsOf: [0, UInt8(name.count)])
+    file.append(name)
+    file.append(contentsOf: [0, 16])
+    file.append(contentsOf: (0..<16).map { _ in UInt8.random(in: 0...255) })
+    return file
+  }
 
   private func startWindowManager() throws {
     try start("/usr/bin/openbox", ["--sm-disable"])

@@ -66,9 +66,18 @@ enum Posix {
     return fstatat(AT_FDCWD, path, &found, 0) == 0 ? FileState(found) : nil
   }
 
+  /// Whether files can be made in the folder `path`.
+  static func canWrite(_ path: String) -> Bool { access(path, W_OK | X_OK) == 0 }
+
   static func lstat(_ path: String) -> FileState? {
     var found = Glibc.stat()
     return fstatat(AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) == 0 ? FileState(found) : nil
+  }
+
+  /// What is left until `deadline`, rounded up; 0 when it has passed.
+  static func milliseconds(until deadline: MonotonicTime) -> Int {
+    let now = monotonicNow()
+    return now < deadline ? Int((deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000) : 0
   }
 
   static func readlink(_ path: String) -> String? {

@@ -1,0 +1,58 @@
+/// All that `doctor` judges by, gathered before: the judgement itself asks nobody.
+struct DoctorFacts {
+  /// The X server, as a new client sees it.
+  enum Server: Hashable {
+    /// It can be reached; the names of extensions that it lacks.
+    case reachable(missing: [String])
+    /// It can't, for this reason.
+    case unreachable(String)
+  }
+
+  /// The user's unit.
+  enum Unit: Hashable {
+    /// It is started with this target.
+    case enabled(String)
+    /// It is there and isn't started by itself.
+    case disabled
+    /// There is none.
+    case absent
+  }
+
+  /// Who shows notifications.
+  enum NoticeServer: Hashable {
+    /// A program that runs.
+    case running
+    /// One that is started when it is needed.
+    case startable
+    /// Nobody.
+    case absent
+    /// The session bus can't be asked, for this reason.
+    case unasked(String)
+  }
+
+  /// What policy files say that a daemon would read now.
+  struct Files: Hashable {
+    var count = 0
+    var errors: [String] = []
+    var warnings: [String] = []
+  }
+
+  /// What the daemon says of itself.
+  enum Running {
+    /// Its `status` and `clients`.
+    case answering(status: JSON, clients: JSON)
+    /// None could be asked, for this reason.
+    case absent(String)
+  }
+
+  var server: Server
+  var unit: Unit
+  /// Why there is no run-time folder; `nil` when there is one.
+  var runtimeProblem: String?
+  var notices: NoticeServer
+  /// The files that a daemon would read.
+  var files: Files
+  var running: Running
+  /// Whether this command's version is what a running daemon has to be of.
+  var version: String
+}
