@@ -5,7 +5,7 @@ _xpastebridge() {
   local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]} name
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "run status sync clients can lockdown policy board action menu audit help --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "run status doctor sync clients identify can lockdown policy board action menu audit help --help --version" -- "$current"))
     return
   fi
   name=$first
@@ -40,10 +40,15 @@ _xpastebridge() {
     "run:--audit-file" | "run:-f") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "status:--display" | "status:-d") return ;;
     "status:--timeout" | "status:-t") return ;;
+    "doctor:--display" | "doctor:-d") return ;;
+    "doctor:--timeout" | "doctor:-t") return ;;
+    "doctor:--policy" | "doctor:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "sync:--display" | "sync:-d") return ;;
     "sync:--timeout" | "sync:-t") return ;;
     "clients:--display" | "clients:-d") return ;;
     "clients:--timeout" | "clients:-t") return ;;
+    "identify:--display" | "identify:-d") return ;;
+    "identify:--timeout" | "identify:-t") return ;;
     "can:--display" | "can:-d") return ;;
     "can:--timeout" | "can:-t") return ;;
     "lockdown:--display" | "lockdown:-d") return ;;
@@ -103,11 +108,18 @@ _xpastebridge() {
     "status")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
       ;;
+    "doctor")
+      COMPREPLY=($(compgen -W "--display --timeout --policy --json --help" -- "$current"))
+      ;;
     "sync")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
       ;;
     "clients")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      ;;
+    "identify")
+      COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))
+      [[ $current == -* ]] || :
       ;;
     "can")
       COMPREPLY=($(compgen -W "--display --timeout --json --help" -- "$current"))

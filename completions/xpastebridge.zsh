@@ -7,8 +7,10 @@ _xpastebridge() {
     words_here=(
       'run:guard the selections of a display, in the foreground'
       'status:show how the daemon, its policy and the selections stand'
+      'doctor:say which guarantees hold here and now, and what to do about the others'
       'sync:wait until the daemon has dealt with all that happened so far'
       'clients:list the X clients and what is known of each'
+      'identify:say who is behind a window, and how a policy names it'
       'can:say whether an app may copy, cut or paste at all'
       'lockdown:refuse everything but same-app copy and paste, or no longer'
       'policy:policy commands'
@@ -89,6 +91,14 @@ _xpastebridge() {
         '--json[print JSON]' \
         '--help[explain this command]'
       ;;
+    'doctor')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '*--policy=[without a daemon, read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
+        '--json[print JSON]' \
+        '--help[explain this command]'
+      ;;
     'sync')
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
@@ -101,6 +111,14 @@ _xpastebridge() {
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
         '--json[print JSON]' \
+        '--help[explain this command]'
+      ;;
+    'identify')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--json[print JSON]' \
+        '*:WINDOW:' \
         '--help[explain this command]'
       ;;
     'can')

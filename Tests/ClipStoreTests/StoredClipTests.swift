@@ -102,12 +102,12 @@ import Testing
     #expect(failure([]) == .tooShort)
     #expect(failure(Array(repeating: 0, count: 4_096)) == .foreign)
     var other = Self.bytes()
-    other[8] = 2
-    #expect(failure(other) == .version(2))
+    other[8] = 3
+    #expect(failure(other) == .version(3))
     var random = SystemRandomNumberGenerator()
     for _ in 0..<2_000 {
       let tail = (0..<Int.random(in: 0..<512, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
-      #expect(failure(StoredClip.magic + [1, 0, 0, 0] + tail) != nil)
+      #expect(failure(StoredClip.magic + [2, 0, 0, 0] + tail) != nil)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Policy
 import Testing
 
 @testable import XPasteBridge
@@ -95,15 +96,27 @@ struct CommandLineTests {
     ("class=Firefox,exe=/usr/bin/firefox", "class=Firefox exe=/usr/bin/firefox"),
     ("class=a,b,unit=c", "class=a,b unit=c"),
     ("remote,class=x", "remote class=x"),
+    ("exe=/usr/bin/python3.11,script=/opt/a.py", "exe=/usr/bin/python3.11 script=/opt/a.py"),
+    (#"class=a\,exe=/b\\,unit=c"#, #"class=a,exe=/b\ unit=c"#),
+    (#"unit=app-a\x2db.scope"#, #"unit=app-a\x2db.scope"#),
     ("unknown", "unknown"),
   ]
 
   @Test(arguments: subjects) func readsApps(_ row: (text: String, facts: String)) throws {
     let subject = try RequestReader.subject(row.text, pid: 1)
-    var words = RecordJSON.facts(of: subject).map { "\($0.name)=\($0.fact.value)" }
+    var words = subject.facts.map { "\($0.name.rawValue)=\($0.fact.value)" }
     if case .remote = subject.origin { words.insert("remote", at: 0) }
     if case .unknown = subject.origin { words.insert("unknown", at: 0) }
     #expect(words.joined(separator: " ") == row.facts)
+  }
+
+  /// What an audit record tells to try is read as it was meant, whatever a program calls itself.
+  @Test(arguments: ["a,exe=/opt/sap", "a\\,b", "\\", ",", "remote,x", "a\\x2db", ",,"])
+  func readsWhatItShows(name: String) throws {
+    let subject = Subject(
+      origin: .local(ProcessIdentity(id: 1, startTime: 0)), windowClass: Fact(name, .declared),
+      executable: Fact("/opt/a,b", .attested), script: Fact("/opt/c.py", .declared))
+    #expect(try RequestReader.subject(subject.summary, pid: 1) == subject)
   }
 
   @Test func readsSizes() throws {

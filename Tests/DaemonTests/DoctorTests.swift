@@ -151,8 +151,7 @@ struct DoctorTests {
     #expect(schema.faults(in: DoctorReport.json(findings, display: Example.hostile)) == [])
     let text = DoctorReport.text(findings)
     #expect(!text.contains("\u{1b}"))
-    #expect(text.contains("limited") == false)
-    #expect(text.contains("1 broken"))
+    #expect(text.contains("0 limited, 1 broken"))
     #expect(text.contains("broken   daemon"))
   }
 }

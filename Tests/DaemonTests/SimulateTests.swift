@@ -79,6 +79,7 @@ struct SimulateTests {
     #expect(result.status == 1 && result.complaint == "")
     #expect(
       result.output == """
+        put to \(path)
         10 decisions replayed, 6 would change
         allow → deny: 4
           3 × paste of UTF8_STRING on clipboard from class=C1,exe=/opt/ledger to class=C2,exe=/usr/bin/browser
@@ -105,6 +106,7 @@ struct SimulateTests {
     let audit = file(Self.lines.joined(separator: "\n"), "audit.jsonl")
     let path = file(Self.policy, "p.yaml")
     let report = try JSON(reading: run("policy", "simulate", "--json", "--policy", path, audit).output.trimmed)
+    #expect(report["files"]?.elements == [.string(path)])
     #expect(report["replayed"]?.number == 10 && report["changed"]?.number == 6)
     #expect(report["notReplayed"]?["suppressed"]?.number == 4 && report["notReplayed"]?["shortened"]?.number == 0)
     let first = try #require(report["changes"]?.elements.first)
@@ -117,7 +119,7 @@ struct SimulateTests {
     let audit = file(Self.lines[1] + "\n" + Self.lines[8] + "\n", "audit.jsonl")
     let path = file(Self.policy, "p.yaml")
     let result = run("policy", "simulate", "--policy", path, audit)
-    #expect(result.status == 0 && result.output == "2 decisions replayed, 0 would change\n")
+    #expect(result.status == 0 && result.output == "put to \(path)\n2 decisions replayed, 0 would change\n")
     let piped = ChildRun(
       ["-c", "\"$0\" policy simulate - --policy \"$1\" < \"$2\"", Project.program, path, audit], program: "/bin/sh",
       environment: ["XDG_CONFIG_HOME": folder.path])
@@ -127,11 +129,23 @@ struct SimulateTests {
     #expect(wrong.status == 1 && wrong.complaint.contains("the policy has errors"))
   }
 
+  /// What `audit` prints for people, or another program's log, is no record that nothing would change.
+  @Test func aFileWithoutRecordsIsAnError() {
+    let path = file(Self.policy, "p.yaml")
+    let log = run("policy", "simulate", "--policy", path, file("paste of UTF8_STRING refused\nmore\n", "log"))
+    #expect(log.status == 1 && log.output == "")
+    #expect(log.complaint.contains("holds no audit records"))
+    #expect(run("policy", "simulate", "--policy", path, file("", "empty")).status == 0)
+  }
+
   /// A name that was cut can't be compared with a rule's.
   @Test func cutNamesAreNotCompared() {
     let audit = file(Self.line("/opt/" + String(repeating: "x", count: 600)) + "\n", "audit.jsonl")
-    let result = run("policy", "simulate", "--policy", file(Self.policy, "p.yaml"), audit)
-    #expect(result.output == "0 decisions replayed, 0 would change\nnot replayed: 1 have a name that was cut\n")
+    let path = file(Self.policy, "p.yaml")
+    let result = run("policy", "simulate", "--policy", path, audit)
+    #expect(
+      result.output
+        == "put to \(path)\n0 decisions replayed, 0 would change\nnot replayed: 1 have a name that was cut\n")
   }
 
   @Test func showReadsFiles() throws {

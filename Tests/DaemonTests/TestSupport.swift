@@ -239,8 +239,7 @@ nonisolated enum Example {
   static func subject(_ name: String) -> Subject {
     Subject(
       origin: .local(ProcessIdentity(id: 42, startTime: 99)), windowClass: Fact(name, .declared),
-      instance: Fact(name, .inferred), executable: Fact("/opt/" + name, .attested),
-      script: Fact("/opt/" + name + ".py", .declared), unit: Fact("app.scope", .attested),
+      instance: Fact(name, .inferred), executable: Fact("/opt/" + name, .attested), unit: Fact("app.scope", .attested),
       sandbox: Fact("flatpak:" + name, .attested), host: Fact(name, .declared))
   }
 

@@ -38,6 +38,19 @@ import Testing
     #expect(files.watchedDirectories == [root + "/vendor", root + "/etc", root + "/user"])
   }
 
+  /// Other readers of YAML take this name, so somebody may believe that it is in force.
+  @Test func anotherEndOfTheNameIsSaid() throws {
+    try write("etc/10-ledger.yml", named("ledger"))
+    try write("etc/.hidden.yml", "[")
+    let loaded = try directories.load().result.get()
+    #expect(loaded.policy.isEmpty)
+    #expect(
+      loaded.warnings.map(\.description) == [
+        "\(root)/etc/10-ledger.yml:1:1: expected a name that ends in `.yaml` or `.json`, found `10-ledger.yml`, which isn't "
+          + "read; rename it to `10-ledger.yaml`"
+      ])
+  }
+
   @Test func orderReplacementAndMask() throws {
     try write("vendor/10.yaml", named("vendor10"))
     try write("vendor/20.yaml", named("vendor20"))

@@ -38,7 +38,7 @@ import Testing
   }
 
   /// These come from reading folders; DirectoryTests has them.
-  static let ofFiles: Set<Diagnostic.Kind> = [.unreadable, .notRegular, .changedWhileRead, .tooLarge]
+  static let ofFiles: Set<Diagnostic.Kind> = [.unreadable, .notRegular, .changedWhileRead, .tooLarge, .ignoredFile]
 
   @Test func everyKindHasAGolden() throws {
     var seen = GoldenTests.ofFiles

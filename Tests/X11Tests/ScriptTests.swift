@@ -89,7 +89,9 @@ import Testing
     func record(running name: String) throws -> ProcessRecord {
       try waitFor("\(name) to run") {
         guard let record = ProcessRecord(process.processIdentifier),
-          record.executable?.value.split(separator: "/").last?.hasPrefix(name) ?? false
+          record.executable?.value.split(separator: "/").last?.hasPrefix(name) ?? false,
+          // The kernel has the new executable a moment before the new command line.
+          !ProcessFile.words(AT_FDCWD, "/proc/\(process.processIdentifier)/cmdline").isEmpty, record.refresh()
         else { return nil }
         return record
       }

@@ -45,7 +45,7 @@ nonisolated enum Sandbox {
 
   /// NAME of `snap.NAME.APP…`.
   private static func snapName(_ text: Substring) -> String? {
-    let name = text.dropFirst("snap.".count).prefix { $0 != "." && $0 != " " }
+    let name = text.dropFirst("snap.".count).prefix { $0 != "." && !$0.isWhitespace }
     return name.isEmpty ? nil : String(name)
   }
 

@@ -84,6 +84,8 @@ final class ProcessRecord {
     guard isChanged || words != commandLine || script == nil else { return }
     commandLine = words
     let environment = kind == .image ? ProcessFile.words(directory, "environ") : []
+    // A program that is just being started has its new executable a moment before its command line.
+    if words.isEmpty || kind == .image && environment.isEmpty { textsReadAt = MonotonicTime(nanoseconds: 0) }
     script = kind.script(commandLine: words, environment: environment)
       .flatMap { ScriptFile.path(of: $0, in: directory) }.map { Fact($0, .declared) }
   }
