@@ -247,11 +247,12 @@ struct Assembly {
   private func warn(about rule: Rule, _ groups: [String: Matcher]) {
     for (key, matcher) in [("from", rule.from), ("to", rule.to), ("apps", rule.apps)] {
       guard let matcher else { continue }
+      let namesScript = matcher.namesScript(groups: groups)
       if matcher.restsOnDeclaredFacts(groups: groups) {
         report.warn(
           .declaredGrant, at: rule.reference.position,
-          "`\(rule.reference.name)` allows what any program can claim to be: `\(key)` rests on a class alone",
-          hint: matcher.namesScript(groups: groups)
+          "`\(rule.reference.name)` allows what any program can claim to be: `\(key)` rests on a \(namesScript ? "script" : "class") alone",
+          hint: namesScript
             ? "add `unit:` or `sandbox:`: anybody can start an interpreter and say that it runs this script"
             : "add `exe:`")
       } else if matcher != .any, matcher != .unknown, matcher.matches(.unknown, groups: groups) {

@@ -112,7 +112,7 @@ extension IntegrationTests {
         try broken.write(toFile: scene.bridge.policyPath, atomically: true, encoding: .utf8)
         scene.bridge.child.signal(SIGHUP)
         #expect(try waitUntil(within: 10) { try doctor(scene.desktop).said["policy"]?.standing == "limited" })
-        #expect(try doctor(scene.desktop).said["policy"]?.found.contains("decisoin") ?? false)
+        #expect(try doctor(scene.desktop).said["policy"]?.found.contains("\(scene.bridge.policyPath):2:") ?? false)
       }
       let desktop = try Desktop(windowManager: false)
       defer { desktop.close() }

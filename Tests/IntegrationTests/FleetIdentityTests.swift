@@ -66,7 +66,7 @@ extension IntegrationTests {
       mkdir -p "$1$2"
       mount --rbind "$2" "$1$2"
       printf '[Application]\\nname=org.example.Ledger\\n' >"$1/.flatpak-info"
-      exec chroot "$1" "$3" --display "$4"
+      exec /usr/sbin/chroot "$1" "$3" --display "$4"
       """
 
     @Test("a program in flatpak's sandbox is known by its id, and its path only by its word")
