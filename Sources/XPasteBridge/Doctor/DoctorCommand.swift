@@ -25,7 +25,7 @@ enum DoctorCommand {
     return DoctorFacts(
       server: server(invocation), unit: unit(), runtimeProblem: runtimeProblem(), notices: noticeServer(),
       files: DoctorFacts.Files(
-        count: found.files.count, errors: found.errors.map(\.description), warnings: found.warnings.map(\.description)),
+        count: found.files.count, errors: found.errors.map(\.description)),
       running: try running(invocation), version: HelpText.version)
   }
 

@@ -34,7 +34,6 @@ struct DoctorFacts {
   struct Files: Hashable {
     var count = 0
     var errors: [String] = []
-    var warnings: [String] = []
   }
 
   /// What the daemon says of itself.
@@ -53,6 +52,6 @@ struct DoctorFacts {
   /// The files that a daemon would read.
   var files: Files
   var running: Running
-  /// Whether this command's version is what a running daemon has to be of.
+  /// This command's version, which a running daemon should be of, too.
   var version: String
 }

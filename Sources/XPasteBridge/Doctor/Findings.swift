@@ -55,7 +55,7 @@ enum Findings {
   }
 
   private static func runtime(_ problem: String?) -> Finding {
-    guard let problem else { return .holds(.runtime, "there, and ours alone") }
+    guard let problem else { return .holds(.runtime, "there, and can be written") }
     return .broken(.runtime, problem, "log in by way of pam_systemd, or set XDG_RUNTIME_DIR to a directory of yours")
   }
 
