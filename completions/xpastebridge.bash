@@ -5,14 +5,14 @@ _xpastebridge() {
   local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]} name
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "run status doctor sync clients identify can lockdown policy board action menu audit help --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "run status doctor sync clients identify can lockdown allow-once policy board action menu audit help --help --version" -- "$current"))
     return
   fi
   name=$first
   case $first in
     policy)
       if ((COMP_CWORD == 2)); then
-        COMPREPLY=($(compgen -W "check show explain simulate" -- "$current"))
+        COMPREPLY=($(compgen -W "check show explain simulate simulate" -- "$current"))
         return
       fi
       name="$first $second"
@@ -53,6 +53,8 @@ _xpastebridge() {
     "can:--timeout" | "can:-t") return ;;
     "lockdown:--display" | "lockdown:-d") return ;;
     "lockdown:--timeout" | "lockdown:-t") return ;;
+    "allow-once:--display" | "allow-once:-d") return ;;
+    "allow-once:--timeout" | "allow-once:-t") return ;;
     "policy check:--user" | "policy check:-u") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy show:--display" | "policy show:-d") return ;;
     "policy show:--timeout" | "policy show:-t") return ;;
@@ -64,6 +66,7 @@ _xpastebridge() {
     "policy explain:--size") return ;;
     "policy explain:--selection") return ;;
     "policy explain:--policy" | "policy explain:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
+    "policy simulate:--policy" | "policy simulate:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy simulate:--policy" | "policy simulate:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "board list:--display" | "board list:-d") return ;;
     "board list:--timeout" | "board list:-t") return ;;
@@ -129,6 +132,10 @@ _xpastebridge() {
       COMPREPLY=($(compgen -W "--display --timeout --help" -- "$current"))
       [[ $current == -* ]] || COMPREPLY=($(compgen -W "on off" -- "$current"))
       ;;
+    "allow-once")
+      COMPREPLY=($(compgen -W "--display --timeout --list --json --help" -- "$current"))
+      [[ $current == -* ]] || :
+      ;;
     "policy check")
       COMPREPLY=($(compgen -W "--user --json --help" -- "$current"))
       [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
@@ -138,6 +145,10 @@ _xpastebridge() {
       ;;
     "policy explain")
       COMPREPLY=($(compgen -W "--from --to --action --target --size --sensitive --selection --policy --json --help" -- "$current"))
+      ;;
+    "policy simulate")
+      COMPREPLY=($(compgen -W "--policy --json --help" -- "$current"))
+      [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
       ;;
     "policy simulate")
       COMPREPLY=($(compgen -W "--policy --json --help" -- "$current"))

@@ -13,6 +13,7 @@ _xpastebridge() {
       'identify:say who is behind a window, and how a policy names it'
       'can:say whether an app may copy, cut or paste at all'
       'lockdown:refuse everything but same-app copy and paste, or no longer'
+      'allow-once:allow a paste once that a rule with ask refuses'
       'policy:policy commands'
       'board:board commands'
       'action:action commands'
@@ -31,6 +32,7 @@ _xpastebridge() {
           'check:read policy files and report every error'
           'show:show the policy that the daemon has in force'
           'explain:say how a request would be decided, and by which rule'
+          'simulate:say which recorded decisions another policy would change'
           'simulate:say which recorded decisions another policy would change'
         )
         _describe command words_here
@@ -136,6 +138,15 @@ _xpastebridge() {
         '*:STATE:(on off)' \
         '--help[explain this command]'
       ;;
+    'allow-once')
+      _arguments \
+        '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
+        '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
+        '--list[list the pastes that wait, and allow none]' \
+        '--json[print JSON]' \
+        '*:NUMBER:' \
+        '--help[explain this command]'
+      ;;
     'policy check')
       _arguments \
         '*--user=[read this file or directory as the user'\''s, beside the paths or the installed managed files]:PATH:_files' \
@@ -162,6 +173,13 @@ _xpastebridge() {
         '--selection=[clipboard (default), primary, secondary or a board]:NAME:' \
         '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
         '--json[print JSON]' \
+        '--help[explain this command]'
+      ;;
+    'policy simulate')
+      _arguments \
+        '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
+        '--json[print JSON]' \
+        '*:FILE:_files' \
         '--help[explain this command]'
       ;;
     'policy simulate')

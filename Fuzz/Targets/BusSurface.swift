@@ -60,6 +60,11 @@ final class ServedControl: ControlledDaemon {
   func actionListReport() -> JSON { counted() }
   func menuReport() -> JSON { counted() }
   func offerItem(_ item: UInt64, of board: String) -> JSON { counted() }
+  func asksReport() -> JSON { counted() }
+  func allowOnce(_ number: UInt64?) throws(ControlFailure) -> JSON {
+    guard number != nil else { throw ControlFailure(line: "no paste waits") }
+    return counted()
+  }
   func runAction(_ name: String, onEnd: @escaping (JSON) -> Void) { onEnd(counted()) }
   func synchronize() { calls += 1 }
 

@@ -121,15 +121,17 @@ struct PlainJudge {
     reference = Reference(managed: policy.managed, user: policy.user)
   }
 
-  /// Whether `destination` may have a representation of a clip of `source`.
-  func permits(_ facts: ContentFacts, of source: Subject, to destination: Subject) -> Bool {
+  /// Whether `destination` may have a representation of a clip of `source`, perhaps only since the person has allowed it once.
+  func permits(
+    _ facts: ContentFacts, of source: Subject, to destination: Subject, allowedOnce: Bool = false
+  ) -> Bool {
     let isOwn = destination.isSameApp(as: source)
     guard !policy.isLocked else { return isOwn }
     guard keeps(facts, of: source) else { return false }
     let copy = reference.answer(Request(action: .copy, source: source, content: facts))
     if copy.verdict == .private, !isOwn, !isMember(destination, ofBoardFor: copy, copiedBy: source) { return false }
     let paste = reference.answer(Request(action: .paste, source: source, destination: destination, content: facts))
-    return paste.verdict == .allow && terms(of: paste)?.permits(facts) ?? true
+    return (paste.verdict == .allow || allowedOnce && paste.verdict == .ask) && terms(of: paste)?.permits(facts) ?? true
   }
 
   /// Whether a representation that `source` copied may be kept.

@@ -38,7 +38,27 @@ struct ScenePromises {
     var isTaken = false
   }
 
+  /// What the person has allowed: one paste of one clip by one app.
+  private final class Allowance {
+    let clip: SceneClip
+    let subject: Subject
+    let until: MonotonicTime
+    var usedAt: MonotonicTime?
+
+    init(_ clip: SceneClip, _ subject: Subject, until: MonotonicTime) {
+      (self.clip, self.subject, self.until) = (clip, subject, until)
+    }
+
+    func covers(_ clip: SceneClip, _ subject: Subject, at now: MonotonicTime) -> Bool {
+      self.clip === clip && self.subject.isSameApp(as: subject) && now < until
+        && usedAt.map { now < $0.advanced(byMilliseconds: 1_000) } ?? true
+    }
+  }
+
   private let atoms: SceneAtoms
+  private var allowances: [Allowance] = []
+  /// When notices were shown.
+  private var notices: [MonotonicTime] = []
   private var judge: PlainJudge
   private var largestTotal: Int
   /// The clip that may be served: of the newest copy the core has heard of, until it is cleared.
@@ -73,7 +93,13 @@ struct ScenePromises {
     if change.cause == .set { newest = nil }
   }
 
+  mutating func allowed(_ ask: OpenAsk, at now: MonotonicTime) throws(Finding) {
+    guard let newest else { throw Finding("a paste is allowed of a clip that is gone") }
+    allowances.append(Allowance(newest, ask.destination, until: now.advanced(byMilliseconds: 30_000)))
+  }
+
   mutating func replaced(_ policy: PolicySet) {
+    allowances = []
     judge = PlainJudge(policy)
     largestTotal = max(largestTotal, policy.limits.totalBytes)
   }
@@ -83,7 +109,7 @@ struct ScenePromises {
     // What was kept under a larger limit stays, as it does when the policy is replaced.
     replaced(policy)
     if !keepsClip { newest = nil }
-    (conversions, transfers, watched, unanswered, askers) = ([], [:], [], [:], [:])
+    (conversions, transfers, watched, unanswered, askers, notices) = ([], [:], [], [:], [:], [])
   }
 
   mutating func forgetWatch(of window: Window) { watched.remove(window) }
@@ -151,7 +177,13 @@ struct ScenePromises {
       case .runAction, .concludeAction: throw Finding("runs an action, which nobody asked for")
       case .seize, .answer, .announce, .loadBoards, .keepItem, .forgetItems, .forgetBoard:
         throw Finding("does something to boards, of which there are none")
-      case .readAnswer, .endConversion, .claim, .confirm, .reassert, .readPairs, .audit: break
+      case .tell(let notice):
+        notices = notices.filter { now < $0.advanced(byMilliseconds: 60_000) } + [now]
+        try Finding.unless(notices.count <= 13, "\(notices.count) notices in a minute")
+        try Finding.unless(
+          !notice.offersAllowOnce || notice.record.verdict == .ask, "offers to allow what no rule asks about")
+      case .readAnswer, .endConversion, .claim, .confirm, .reassert, .readPairs, .audit, .readPerson, .closeNotice:
+        break
       }
     }
   }
@@ -213,7 +245,8 @@ struct ScenePromises {
     let found = targets.filter { target in newest.forms[target]?.contains(where: isPayload) ?? false }
     try Finding.unless(!found.isEmpty, "what is served isn't the newest clip")
     try Finding.unless(
-      found.contains { mayHave($0, of: newest, subject, isPayload) }, "content goes to one who may not have it")
+      found.contains { mayHave($0, of: newest, subject, at: now, isPayload) }, "content goes to one who may not have it"
+    )
     if newest.isSensitive {
       // 60 s, and what a capture takes that is answered late.
       let latest = newest.takenAt.advanced(byMilliseconds: 200_000)
@@ -223,10 +256,17 @@ struct ScenePromises {
   }
 
   private func mayHave(
-    _ target: Target, of clip: SceneClip, _ subject: Subject, _ isPayload: (Payload) -> Bool
+    _ target: Target, of clip: SceneClip, _ subject: Subject, at now: MonotonicTime, _ isPayload: (Payload) -> Bool
   ) -> Bool {
-    clip.forms[target]!.filter(isPayload).contains { payload in
-      clip.sources.contains { judge.permits(facts(target, payload, of: clip), of: $0, to: subject) }
+    let allowance = allowances.first { $0.covers(clip, subject, at: now) }
+    return clip.forms[target]!.filter(isPayload).contains { payload in
+      clip.sources.contains { source in
+        let facts = facts(target, payload, of: clip)
+        if judge.permits(facts, of: source, to: subject) { return true }
+        guard let allowance, judge.permits(facts, of: source, to: subject, allowedOnce: true) else { return false }
+        allowance.usedAt = allowance.usedAt ?? now
+        return true
+      }
     }
   }
 
@@ -260,7 +300,7 @@ struct ScenePromises {
       }
       try checkLimits(key)
       transfers[key] = Transfer(payload: begun!)
-    case .targets(let list): try checkList(list, because: cause)
+    case .targets(let list): try checkList(list, because: cause, at: now)
     case .replacement(_, let bytes):
       try Finding.unless(bytes == Array(ScenePolicy.replacement.utf8), "words that no rule has")
     case .pairs(let list):
@@ -279,7 +319,9 @@ struct ScenePromises {
     try Finding.unless(mine < limits.transfersPerClient, "more transfers to one client than the limit")
   }
 
-  private mutating func checkList(_ list: [Atom], because cause: Cause) throws(Finding) {
+  private mutating func checkList(
+    _ list: [Atom], because cause: Cause, at now: MonotonicTime
+  ) throws(Finding) {
     lastList = list.filter { atom in atoms.content.contains { $0.atom == atom } }
     let subject: Subject
     switch cause {
@@ -290,7 +332,10 @@ struct ScenePromises {
       guard let newest else { throw Finding("\(target) is listed after it was cleared") }
       let isAllowed = newest.forms[target].map { forms in
         forms.contains { form in
-          newest.sources.contains { judge.permits(facts(target, form, of: newest), of: $0, to: subject) }
+          let isAllowed = allowances.contains { $0.covers(newest, subject, at: now) }
+          return newest.sources.contains {
+            judge.permits(facts(target, form, of: newest), of: $0, to: subject, allowedOnce: isAllowed)
+          }
         }
       }
       let hasReplacement = (judge.policy.managed.rules).contains { $0.obligations.replacement != nil }
@@ -325,6 +370,7 @@ struct ScenePromises {
     try Finding.unless(bridge.totalByteCount >= 0, "less than nothing is held")
     try Finding.unless(
       bridge.totalByteCount <= largestTotal, "\(bridge.totalByteCount) bytes are held, \(largestTotal) is the limit")
+    try Finding.unless(bridge.asks.count <= Bridge.mostAsks, "questions to the person pile up")
     try Finding.unless(bridge.floods.count <= Bridge.floodClients + 1, "counts of refusals pile up")
   }
 }

@@ -158,6 +158,13 @@ final class CoreScene {
     }
   }
 
+  /// The person allows the paste that was asked about last.
+  func allowOnce() throws(Finding) {
+    let (allowed, effects) = bridge.allowOnce(nil, at: now)
+    if let allowed { try promises.allowed(allowed, at: now) }
+    try carryOut(effects, because: .other)
+  }
+
   func replacePolicy(_ policy: PolicySet) throws(Finding) {
     promises.replaced(policy)
     try carryOut(bridge.replacePolicy(policy, at: now), because: .other)
@@ -246,7 +253,9 @@ final class CoreScene {
     case .readPairs(let request):
       return .pairsRead(request, pairLists[TransferKey(window: request.requestor, property: request.property)])
     case .retain(_, let held): retained = held
-    case .runAction, .concludeAction: break
+    case .runAction, .concludeAction, .tell, .closeNotice: break
+    case .readPerson(let number, _, let wantsFocus):
+      return .personRead(number, [.pasteKey, wantsFocus ? .inFront : .behind, .behind][Int(number % 3)])
     case .giveUp, .readPointer, .guardPastes, .releasePointer, .releaseKeyboard, .clearCutBuffer, .retake: break
     case .seize, .answer, .announce, .loadBoards, .keepItem, .forgetItems, .forgetBoard: break
     case .standIn, .standDown, .reassert, .store, .storeMetadata, .notify, .watch, .unwatch, .audit: break
@@ -280,6 +289,7 @@ final class CoreScene {
     try Finding.unless(bridge.pendingMultiples.isEmpty, "MULTIPLE requests without pairs are left")
     clear(.set)
     try wait(milliseconds: 70_000, isHeldUp: false)
+    try Finding.unless(bridge.asks.isEmpty, "a question to the person is left")
     try Finding.unless(bridge.nextDeadline == nil, "a deadline is left")
     try Finding.unless(bridge.totalByteCount == 0, "\(bridge.totalByteCount) bytes are left of clips that are gone")
   }

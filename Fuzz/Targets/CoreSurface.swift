@@ -49,6 +49,7 @@ struct CoreScript {
     case 11: try pasteAllListed()
     case 12: multiple()
     case 14: try scene.restart(policy: input.one([scene.bridge.policy] + ScenePolicy.all))
+    case 15: try scene.allowOnce()
     default: request()
     }
   }
@@ -181,6 +182,12 @@ struct CoreScript {
         "overtaken",
         [0, 0, 0, 0, 0, 0x82, 0x82, 0, 0x85, 1, 0x84, 0x89, 3, 6, 0, 13, 3, 0, 1]
       ),
+      // The report copies, the browser is refused and allowed once, and pastes twice; the tool and a next copy meanwhile.
+      (
+        "allow-once",
+        [9] + asked + [15, 13, 5, 0, 1, 11, 3, 13, 3, 0, 1, 6, 5, 13, 3, 0, 1, 15, 6, 8, 6, 8, 13, 3, 0, 1] + asked
+          + [15, 0, 2, 0, 0, 2, 13, 3, 0, 1] + asked + [15, 9, 9, 13, 3, 0, 1, 15, 15]
+      ),
       // A policy that changes while a clip is held and while it is sent.
       ("reload", [0] + large + [13, 3, 0, 1, 9, 2, 11, 3, 11, 2, 7, 0xe0, 9, 0, 11, 3, 9, 1, 11, 3, 11, 0]),
       // The daemon is killed while it holds a clip, while it sends it, and while it asks for the next.
@@ -191,6 +198,7 @@ struct CoreScript {
     ]
   }
 
+  private static let asked: [UInt8] = [0, 2, 0, 0, 2, 13, 3, 0, 1]
   private static let large: [UInt8] = [0, 0, 0x00, 0, 7]
 
   private static func seed(policy: Int) -> [UInt8] {

@@ -103,6 +103,13 @@ extension Bridge {
   public mutating func actionRequested(
     _ action: ContentAction, program: String, number: UInt64, active: Subject? = nil, at now: MonotonicTime
   ) -> [Effect] {
+    let effects = begin(action, program: program, number: number, active: active, at: now)
+    return effects + attendPerson(effects, at: now)
+  }
+
+  private mutating func begin(
+    _ action: ContentAction, program: String, number: UInt64, active: Subject?, at now: MonotonicTime
+  ) -> [Effect] {
     let conclude = { (outcome: ActionOutcome) in [Effect.concludeAction(number, outcome)] }
     guard let clip = currentClip, let entry = entry(for: action, of: clip) else { return conclude(.unfit) }
     runCount += 1
@@ -154,6 +161,14 @@ extension Bridge {
   ///   - owner: our own window, which owns CLIPBOARD unless somebody has copied.
   ///   - time: the server's time, for the new claim.
   public mutating func actionEnded(
+    _ number: UInt64, _ result: Result<Payload, ActionFailure>, targets: [Target], ownedBy owner: Window,
+    time: ServerTime, at now: MonotonicTime
+  ) -> [Effect] {
+    let effects = end(number, result, targets: targets, ownedBy: owner, time: time, at: now)
+    return effects + attendPerson(effects, at: now)
+  }
+
+  private mutating func end(
     _ number: UInt64, _ result: Result<Payload, ActionFailure>, targets: [Target], ownedBy owner: Window,
     time: ServerTime, at now: MonotonicTime
   ) -> [Effect] {

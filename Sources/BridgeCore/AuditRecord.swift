@@ -21,6 +21,8 @@ public struct AuditRecord: Hashable, Sendable {
     case expire
     /// An action of the edit menu was run on a clip.
     case action
+    /// The person allowed a paste once, or what was allowed ended unused.
+    case allowOnce = "allow-once"
 
     /// That of what somebody does or asks for.
     public init(_ action: Action) {
@@ -57,6 +59,8 @@ public struct AuditRecord: Hashable, Sendable {
     case dropped
     /// An action gave no result.
     case failed
+    /// The person allowed the next paste.
+    case granted
   }
 
   /// Which named limit of product.md 9 ended it.

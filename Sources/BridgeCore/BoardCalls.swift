@@ -26,7 +26,7 @@ extension Bridge {
         effects.append(.audit(refusal(of: writing.representations, .boardQuota, by: subject, on: selection)))
       }
     }
-    return effects + retentions()
+    return effects + attendPerson(effects, at: now) + retentions()
   }
 
   /// A call to a board that its caller may not use: written down, as X clients' requests are. What is answered is the same

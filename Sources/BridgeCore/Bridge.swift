@@ -65,6 +65,12 @@ public struct Bridge: Sendable {
   /// Runs of actions that haven't ended, by their number.
   var runs: [UInt64: OpenRun] = [:]
   var runCount: UInt64 = 0
+  /// Pastes that wait for the person's word, or have it, by their number.
+  var asks: [UInt64: Ask] = [:]
+  /// What the person has been told.
+  var told = NoticeBook()
+  /// Pastes that the event under way has refused.
+  var refusedPastes: [RefusedPaste] = []
 
   /// The boards, and the selections that stand for them.
   public internal(set) var boards: BoardTable
@@ -100,7 +106,7 @@ public struct Bridge: Sendable {
   ) -> [Effect] {
     // What follows from the event comes first: keeping a clip beyond our own end is never urgent.
     let effects = respond(to: event, from: subject, at: now) + attendPointer(at: now)
-    return effects + retentions()
+    return effects + attendPerson(effects, at: now) + retentions()
   }
 
   private mutating func respond(
@@ -130,6 +136,7 @@ public struct Bridge: Sendable {
     case .pasteKeyPressed: pasteBegins(.key, by: subject, at: now)
     case .pointerEntered: pasteBegins(.entry, by: subject, at: now)
     case .cutBufferSet(let buffer, let bytes): cutBufferSet(buffer, bytes: bytes, from: subject)
+    case .personRead(let number, let sign): personRead(number, sign, at: now)
     case .lockEnds: lockEnds()
     }
   }
@@ -221,7 +228,8 @@ public struct Bridge: Sendable {
     _ policy: PolicySet, boards: [NamedAtom] = [], at now: MonotonicTime
   ) -> [Effect] {
     self.policy = policy
-    var effects = rewatch(at: now) + reviseBoards(boards)
+    var effects = endAsks() + rewatch(at: now) + reviseBoards(boards)
+    told.forgetClips()
     for selection in phases.keys.filter({ !isBoard($0) }).sorted(by: { $0.atom.id < $1.atom.id }) {
       recorded[selection] = [:]
       switch phases[selection]! {
@@ -244,7 +252,7 @@ public struct Bridge: Sendable {
       }
     }
     effects += attendPointer(at: now)
-    return effects + retentions()
+    return effects + attendPerson(effects, at: now) + retentions()
   }
 
   /// Selections left with an owner that the policy in force restricts, although the one before had nothing against it:
@@ -283,7 +291,10 @@ public struct Bridge: Sendable {
   /// When `.deadlineReached` has to be handed in, if nothing happens before; `nil` when nothing waits.
   public var nextDeadline: MonotonicTime? {
     var next = transfers.values.map { idleDeadline(of: $0) }.min()
-    let dues = [heldDrag?.lookAt, pointer.press?.deadline, boards.nextExpiry, probes.values.map(\.until).min()]
+    let dues = [
+      heldDrag?.lookAt, pointer.press?.deadline, boards.nextExpiry, probes.values.map(\.until).min(),
+      asks.values.map(\.until).min(),
+    ]
     for due in dues.compactMap(\.self) { next = next.map { min($0, due) } ?? due }
     for (selection, phase) in phases {
       guard let due = deadline(of: phase, on: selection) else { continue }

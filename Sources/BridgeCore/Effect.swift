@@ -117,6 +117,13 @@ public enum Effect: Hashable, Sendable {
   case forgetItems([UInt64], of: String)
   /// Remove all that is stored of a board, and wipe where it lay.
   case forgetBoard(String)
+  /// Look whether the person is behind what `subject` asks for, and report `.personRead` with the number; without
+  /// `wantsFocus` only a key counts, for which nothing has to be asked.
+  case readPerson(UInt64, of: Subject, wantsFocus: Bool)
+  /// Show the person a notice; one with a number that is shown already takes its place.
+  case tell(Notice)
+  /// The notice with this number is over.
+  case closeNotice(UInt64)
   /// Write an audit record.
   case audit(AuditRecord)
 }

@@ -115,7 +115,8 @@ extension Bridge {
       kind: kind, selection: policyName(of: selection), source: source, destination: destination, targets: targets,
       bytes: bytes, verdict: decision.verdict, reason: decision.reason, outcome: outcome, limit: limit,
       message: terms.message, notifies: kind != .list && (terms.notify ?? (isRefusal || limit != nil)),
-      isAlwaysWritten: terms.audit ?? (isRefusal || limit != nil || terms.notEnforced != nil))
+      isAlwaysWritten: terms.audit
+        ?? (isRefusal || limit != nil || terms.notEnforced != nil || decision.verdict == .ask))
     record.notEnforced = terms.notEnforced
     return record
   }

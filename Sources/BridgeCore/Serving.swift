@@ -63,6 +63,7 @@ extension Bridge {
         return [.notify(request, property: .none)]
           + refusedByLimit(form, decision, of: holding, request.selection, to: subject)
       }
+      noteUse(decision, of: holding.clip, on: request.selection, by: subject, at: now)
       return stores.before + [.notify(request, property: property)] + records + stores.after
     }
   }
@@ -94,6 +95,7 @@ extension Bridge {
           isAnswered = true
         case .content(let form, let decision, let grant):
           if let stores = send(form, decision, grant, to: key, subject, of: holding, request.selection, at: now) {
+            noteUse(decision, of: holding.clip, on: request.selection, by: subject, at: now)
             before += stores.before
             after += stores.after
             isAnswered = true
@@ -126,7 +128,7 @@ extension Bridge {
     guard let entry = clip.entry(for: target) else {
       return (.refusal, selection == atoms.drag ? refusalOfDrag(target, clip, to: subject) : [])
     }
-    switch access(to: entry, of: clip, on: selection, for: subject, at: now) {
+    switch access(to: entry, of: clip, on: selection, for: subject, at: now, heedsPerson: true) {
     case .granted(let decision, let grant):
       return (.content(entry.representation, decision, grant), [])
     case .withheld: return (.refusal, [])
@@ -137,6 +139,8 @@ extension Bridge {
           kindOfReading(selection), on: selection, source: clip.source, destination: subject, decision: decision,
           outcome: text == nil ? .refused : .replaced, targets: [target.name]),
         on: selection)
+      noteRefusedPaste(
+        of: clip, on: selection, to: subject, decision, [target.name], outcome: text == nil ? .refused : .replaced)
       effects += countRefusal(by: client, on: selection, subject, decision, at: now)
       if let text { return (.metadata(text), effects) }
       return (.refusal, effects)
@@ -153,28 +157,52 @@ extension Bridge {
     if clip.listsSaveTargets { targets.append(atoms.saveTargets.atom) }
     var refusal: Decision?
     var refused: [String] = []
+    var offersContent = false
     for entry in clip.entries {
       let target = entry.representation.target
-      switch access(to: entry, of: clip, on: selection, for: subject, at: now) {
-      case .granted: targets.append(target.atom)
+      switch access(to: entry, of: clip, on: selection, for: subject, at: now, heedsPerson: true) {
+      case .granted:
+        targets.append(target.atom)
+        offersContent = true
       case .withheld: break
       case .refused(let decision):
         refusal = refusal ?? decision
         refused.append(target.name)
         if decision.obligations.replacement.flatMap({ replacement($0, for: target) }) != nil {
           targets.append(target.atom)
+          offersContent = true
         }
       }
     }
     guard let refusal else { return (.metadata(.targets(targets)), []) }
+    // Who is listed something can ask for it.
+    if !offersContent {
+      noteRefusedPaste(of: clip, on: selection, to: subject, refusal, refused, outcome: .refused, isList: true)
+    }
     let record = record(
       .list, on: selection, source: clip.source, destination: subject, decision: refusal, outcome: .refused,
       targets: refused)
     return (.metadata(.targets(targets)), recordOnce(record, on: selection))
   }
 
+  /// Takes note of a paste that is refused, for what the person is told. Of drags the records tell: many are only passed over
+  /// an app.
+  private mutating func noteRefusedPaste(
+    of clip: Clip, on selection: NamedAtom, to subject: Subject, _ decision: Decision, _ targets: [String],
+    outcome: AuditRecord.Outcome, isList: Bool = false
+  ) {
+    guard selection != atoms.drag else { return }
+    refusedPastes.append(
+      RefusedPaste(
+        selection: selection, clip: clip.number, source: clip.source, subject: subject, decision: decision,
+        targets: targets, outcome: outcome, isList: isList))
+  }
+
+  /// Whether `subject` may have a representation. With `heedsPerson`, what the person has allowed once counts: for those whose
+  /// use of it is noted.
   func access(
-    to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime
+    to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime,
+    heedsPerson: Bool = false
   ) -> Access {
     if let used = usedUp[selection], used.by != subject || used.until.map({ now >= $0 }) ?? false { return .withheld }
     if clip.isLocalOnly, !subject.isLocal { return .withheld }
@@ -195,9 +223,12 @@ extension Bridge {
     }
     let form = entry.representation
     let facts = ContentFacts(target: form.target.name, size: form.payload.count, isSensitive: clip.isSensitive)
-    let decision = policy.evaluate(
+    var decision = policy.evaluate(
       all: clip.requests(
         selection == atoms.drag ? .drag : .paste, facts, by: subject, on: policyName(of: selection)))
+    if heedsPerson, decision.isAwaitingPerson, isAllowedOnce(clip, on: selection, for: subject, at: now) {
+      decision = decision.allowedOnce
+    }
     guard let grant = decision.grant else { return .refused(decision) }
     if let maxSize = decision.obligations.maxSize, facts.size > maxSize { return .refused(decision) }
     guard decision.obligations.permits(facts) else { return .withheld }

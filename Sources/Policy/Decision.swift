@@ -118,7 +118,7 @@ public struct Obligations: Hashable, Sendable {
   }
 }
 
-/// Permission to move content. Only `PolicySet.evaluate` can make one, so that content can't move undecided.
+/// Permission to move content. Only what `PolicySet.evaluate` decided has one, so that content can't move undecided.
 public struct Grant: Hashable, Sendable {
   /// Why it was given.
   public let reason: Reason
@@ -134,7 +134,8 @@ public struct Decision: Hashable, Sendable {
   public let reason: Reason
   /// On which terms.
   public let obligations: Obligations
-  /// Present exactly when content may move: for `allow`, and for `private` of a copy or cut.
+  /// Present exactly when content may move: for `allow`, for `private` of a copy or cut, and for an `ask` that the person
+  /// has allowed once.
   public let grant: Grant?
 
   init(verdict: Verdict, reason: Reason, obligations: Obligations = Obligations(), grants: Bool) {
@@ -142,6 +143,14 @@ public struct Decision: Hashable, Sendable {
     self.reason = reason
     self.obligations = obligations
     grant = grants ? Grant(reason: reason) : nil
+  }
+
+  /// Whether it waits for the person's word.
+  public var isAwaitingPerson: Bool { verdict == .ask && grant == nil }
+
+  /// The same once the person has allowed it: an `ask` then lets content move, on its own terms. Nothing else changes.
+  public var allowedOnce: Decision {
+    isAwaitingPerson ? Decision(verdict: .ask, reason: reason, obligations: obligations, grants: true) : self
   }
 }
 

@@ -34,9 +34,6 @@ public struct PolicyOverview: Hashable, Sendable {
   public var limits: [LimitName: Int]
 }
 
-/// What stands behind settings that are read and have no effect yet.
-private let notBuilt = "(not built yet)"
-
 extension PolicySet {
   /// The policy in force, for people and programs to read.
   public var overview: PolicyOverview {
@@ -50,7 +47,7 @@ extension PolicySet {
     settings.append(
       .init(
         side: .managed, name: "default", position: byDefault?.position,
-        text: "\(decision)" + (decision == .ask ? ": refuses, Allow once isn't there \(notBuilt)" : "")))
+        text: "\(decision)"))
     for (name, mode) in [("primary", primary), ("secondary", secondary), ("cut-buffers", cutBuffers)] {
       settings.append(.init(side: .managed, name: name, position: nil, text: mode.rawValue))
     }

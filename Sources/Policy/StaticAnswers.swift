@@ -72,6 +72,19 @@ extension PolicySet {
     rulesets.contains { $0.rules.contains { $0.decidedActions.contains(.copy) != $0.decidedActions.contains(.cut) } }
   }
 
+  /// Whether anybody at all can be refused a paste: else nobody has to know which keys paste.
+  public var mayRefusePastes: Bool {
+    isLocked
+      || rulesets.contains { ruleset in
+        guard ruleset.ruleset.isEnforced else { return false }
+        let refusesByDefault = ruleset.defaultDecision.map { $0.verdict != .allow } ?? false
+        return refusesByDefault
+          || ruleset.rules.contains { rule in
+            rule.isEnforced && (rule.verdict == .private || rule.verdict != .allow && rule.decides(.paste))
+          }
+      }
+  }
+
   /// What `keys:` says of `subject`: the first assignment that fits, managed before user.
   public func keyAssignment(of subject: Subject) -> KeyAssignment? {
     for (ruleset, assignments) in zip(rulesets, [managed.keys, user.keys]) where !assignments.isEmpty {

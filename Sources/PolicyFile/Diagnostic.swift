@@ -82,8 +82,6 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case ignoredFile = "ignored-file"
     /// The file says that it ends with a mark, and doesn't.
     case cutOff = "cut-off"
-    /// Warning: a part of the language that has no effect yet.
-    case notBuilt = "not-built"
   }
 
   /// What sort of thing.

@@ -118,7 +118,6 @@ struct FileReader {
       return nil
     }
     guard let verdict = fields.word(node, "a decision", of: Verdict.self) else { return nil }
-    if verdict == .ask { fields.warnAboutAsking(node, "default") }
     return DefaultDecision(verdict, position: node.position)
   }
 

@@ -39,10 +39,7 @@ public enum PolicyLoader {
       .ruleset(of: userFiles)
     // The user's side looks at the managed boards again, so an error there may have been reported twice.
     let errors = Set(found + report.errors).sorted()
-    // What is wrong need not be called unbuilt as well.
-    let places = Set(errors.map(\.position))
-    let unbuilt = report.warnings.filter { $0.kind != .notBuilt || !places.contains($0.position) }
-    let warnings = (doubted + unbuilt).sorted()
+    let warnings = (doubted + report.warnings).sorted()
     guard errors.isEmpty else { return .failure(Diagnostics(errors: errors, warnings: warnings)) }
     return .success(LoadedPolicy(policy: PolicySet(managed: managedRules, user: userRules), warnings: warnings))
   }

@@ -34,7 +34,6 @@ struct RuleReader {
     readConditions(entries, into: &rule)
     readTerms(entries, into: &rule)
     guard decision != nil else { return nil }
-    warnAboutUnbuilt(rule, entries)
     judgeParties(rule, entries)
     judgeActions(rule, entries)
     judgeTerms(rule, entries)
@@ -114,17 +113,6 @@ struct RuleReader {
     rule.obligations = terms
   }
 
-  // MARK: - What has no effect yet
-
-  private func warnAboutUnbuilt(_ rule: Rule, _ entries: Entries) {
-    if rule.verdict == .ask, let node = entries["decision"] { fields.warnAboutAsking(node, "decision") }
-    if rule.obligations.notify == true, let node = entries["notify"] {
-      fields.report.warn(
-        .notBuilt, at: node.position, "`notify` has no effect yet: nobody is told",
-        hint: "`audit: true` writes a record")
-    }
-  }
-
   // MARK: - What goes together
 
   private func judgeParties(_ rule: Rule, _ entries: Entries) {
@@ -187,14 +175,5 @@ struct RuleReader {
         .conflictingKeys, at: node.position, "expected `\(key)` in a rule \(cause), found it with `\(rule.verdict)`",
         hint: "remove `\(key)`")
     }
-  }
-}
-
-extension Fields {
-  /// `ask` where it is only a refusal.
-  func warnAboutAsking(_ node: Node, _ key: String) {
-    report.warn(
-      .notBuilt, at: node.position, "`\(key): ask` refuses: Allow once isn't built yet",
-      hint: "pastes are refused as by `deny`")
   }
 }

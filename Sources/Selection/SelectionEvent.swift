@@ -130,10 +130,22 @@ public enum SelectionEvent: Hashable, Sendable {
   case pointerEntered
   /// Somebody has set a cut buffer of the root window, `bytes` long; the subject is the active app.
   case cutBufferSet(NamedAtom, bytes: Int)
+  /// What tells whether the person is behind what a program asks for; the number is that of the question.
+  case personRead(UInt64, PersonSign)
   /// Everybody else goes on in a moment, who stood still while CLIPBOARD's owner is asked for its copy.
   case lockEnds
   /// The deadline the core asked for has come.
   case deadlineReached
+}
+
+/// What tells whether the person is behind what a program asks for.
+public enum PersonSign: Hashable, Sendable {
+  /// A key that pastes was pressed a moment ago, while the program had the keyboard.
+  case pasteKey
+  /// The program has the keyboard.
+  case inFront
+  /// Neither.
+  case behind
 }
 
 /// One pair of a MULTIPLE request (ICCCM 2.6.2).

@@ -202,6 +202,26 @@ import Testing
     #expect(next.wasCut(with: KeySet(named: .ordinary), at: time(10)))
   }
 
+  /// Pastes and copies are kept apart, and each only while somebody asks about it.
+  @Test func aPasteIsKnownForAMoment() {
+    let paste = KeyGrab(key: Keyboards.us("v"), modifiers: 4)
+    let ordinary = KeySet(named: .ordinary)
+    var unasked = watch()
+    unasked.pressed(paste, focus: window, at: time(0))
+    #expect(unasked.recentPasteFocus(at: time(0)) == nil && !unasked.isInteresting(paste))
+    var watch = CutWatch(
+      policy: .allowEverything, actions: [.copy, .cut, .paste], keyboard: Keyboards.make("us"), group: 0)
+    watch.pressed(paste, focus: window, at: time(0))
+    watch.pressed(cut, focus: Window(2), at: time(10))
+    #expect(watch.wasPaste(with: ordinary, at: time(999)) && watch.recentPasteFocus(at: time(999)) == window)
+    #expect(watch.wasCut(with: ordinary, at: time(999)) && watch.recentFocus(at: time(999)) == Window(2))
+    #expect(!watch.wasPaste(with: ordinary, at: time(1_000)) && watch.recentPasteFocus(at: time(1_000)) == nil)
+    #expect(!watch.wasPaste(with: KeySet(named: .terminal), at: time(10)), "not in a terminal")
+    let next = CutWatch(
+      policy: .allowEverything, actions: [.paste], keyboard: Keyboards.make("us", "ru"), group: 0, after: watch)
+    #expect(next.wasPaste(with: ordinary, at: time(10)))
+  }
+
   /// What is typed is never kept.
   @Test func otherKeysLeaveNoTrace() {
     var watch = watch()

@@ -100,6 +100,7 @@ struct Stage: CustomTestStringConvertible {
   /// Actions to be run, and how runs ended.
   private(set) var actionRuns: [ActionRun] = []
   private(set) var actionOutcomes: [UInt64: ActionOutcome] = [:]
+  var person = PersonStage()
   private var open: [ConversionID: (owner: Window, target: Target, chunks: [[UInt8]]?)] = [:]
 
   static let daemon = Window(1)
@@ -250,14 +251,6 @@ struct Stage: CustomTestStringConvertible {
     run(bridge.handle(event, from: subject, at: now))
   }
 
-  /// A process calls the boards past X.
-  @discardableResult
-  mutating func call(_ call: BoardCall, by subject: Subject) -> BoardAnswer? {
-    let before = answers.count
-    run(bridge.handle(call, from: subject, at: now))
-    return answers.count > before ? answers.last : nil
-  }
-
   // MARK: the pretended shell
 
   mutating func run(_ effects: [Effect]) {
@@ -389,6 +382,7 @@ struct Stage: CustomTestStringConvertible {
     case .concludeAction(let number, let outcome):
       actionOutcomes[number] = outcome
       return []
+    case .readPerson, .tell, .closeNotice: return person.carryOut(effect)
     case .audit(let record):
       audit.append(record)
       return []

@@ -19,7 +19,7 @@ final class ServedDaemon {
 
   init(
     _ answer: PolicyReading = PolicyReading(policy: .allowEverything),
-    actions: InstalledActions = InstalledActions(folders: [], helper: "")
+    actions: InstalledActions = InstalledActions(folders: [], helper: ""), noticesWithin milliseconds: Int = 30_000
   ) {
     source.answer = answer
     setenv("XDG_RUNTIME_DIR", runtime.path, 1)
@@ -31,7 +31,8 @@ final class ServedDaemon {
     let watcher = try! PolicyWatcher(paths: [], loop: loop)
     daemon = try! Daemon(
       display: Self.display, loop: loop, session: session, policy: PolicyInForce(source: source), watcher: watcher,
-      audit: audit, actions: actions)
+      audit: audit, actions: actions,
+      notifier: Notifier(answerMilliseconds: milliseconds) { [unowned self] in messages.append($0) })
     daemon.serveControl()
   }
 

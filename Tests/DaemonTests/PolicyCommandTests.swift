@@ -20,7 +20,7 @@ struct PolicyCommandTests {
   }
 
   @Test func findingsAreObjects() throws {
-    let path = file("version: 1\ndefault: ask\nrules:\n  - {frm: x, decision: deny}\n")
+    let path = file("version: 1\ngroups: {g: [{exe: /a}]}\nrules:\n  - {frm: x, decision: deny}\n")
     let result = run("policy", "check", "--json", path)
     #expect(result.status == 1)
     let report = try JSON(reading: result.output.trimmingCharacters(in: .newlines))
@@ -31,7 +31,7 @@ struct PolicyCommandTests {
     #expect(error["message"]?.text == "expected a key of a rule, found `frm`")
     #expect(error["hint"]?.text == "did you mean `from`?")
     let warning = try #require(report["warnings"]?.elements.first)
-    #expect(warning["kind"]?.text == "not-built" && warning["line"]?.number == 2)
+    #expect(warning["kind"]?.text == "unused-group" && warning["line"]?.number == 2)
     #expect(report["failedExpectations"]?.elements.isEmpty == true)
   }
 

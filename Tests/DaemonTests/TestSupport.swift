@@ -166,6 +166,15 @@ final class FakeSession: DisplaySession {
     onEnd(outcome)
   }
 
+  var openAsks: [OpenAsk] { core.openAsks }
+  var noticesLeftOut: Int { core.noticesLeftOut }
+  /// Numbers that the person has allowed.
+  private(set) var allowances: [UInt64] = []
+  func allowOnce(_ number: UInt64?) -> OpenAsk? {
+    allowances.append(number ?? 0)
+    return core.allowOnce(number, at: Posix.monotonicNow()).allowed
+  }
+
   var connectionDescriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }
   func drain() {}
   func deadlineReached() { calls.append("deadline") }

@@ -48,7 +48,6 @@ import Testing
   @Test func everyKindIsSomebodys() {
     let warnings: Set<Diagnostic.Kind> = [
       .declaredGrant, .unknownGrant, .unusedGroup, .protectsPrimary, .ignoredFile, .dragsUnsaid, .emptyIntersection,
-      .notBuilt,
     ]
     let all = Self.loaderAlone.union(Self.inPart).union(Self.both).union(warnings)
     #expect(all == Set(Diagnostic.Kind.allCases))

@@ -152,6 +152,6 @@ import Testing
     #expect(text.contains("  secondary: off  (in force)"))
     #expect(text.contains("  max-clip: 268435456"))
     let asking = policy([], byDefault: .ask).overview.description
-    #expect(asking.contains("  default: ask: refuses, Allow once isn't there (not built yet)  (managed, 10.yaml:99:3)"))
+    #expect(asking.contains("  default: ask  (managed, 10.yaml:99:3)"))
   }
 }

@@ -5,7 +5,8 @@ import Policy
 enum AuditSentence {
   /// The whole sentence, on one line.
   static func text(of record: AuditRecord) -> String {
-    let isKey = record.outcome == .refusedByKey
+    // Of a key that was held back and of a word of the person there is no content.
+    let isKey = record.outcome == .refusedByKey || record.kind == .allowOnce
     let action = record.actionName.map { " \(Label.plain($0, to: 64))" } ?? ""
     var text = record.kind.rawValue + action + (isKey ? "" : " of \(what(record))")
     if let source = record.source { text += " from \(name(of: source))" }
@@ -64,15 +65,16 @@ enum AuditSentence {
     switch record.outcome {
     case .kept: "kept"
     case .keptInPart: "kept in part"
-    case .served: "served"
+    case .served: record.verdict == .ask ? "served, since the person allowed it once" : "served"
     case .replaced: "answered with the replacement text"
     case .refused: record.verdict == .ask ? "refused until allowed" : "refused"
     case .refusedByKey: "held back at the key"
     case .emptied: "refused, the selection is empty"
     case .left: "left with its owner"
     case .incomplete: "not completed"
-    case .dropped: "dropped"
+    case .dropped: record.kind == .allowOnce ? "ended without a paste" : "dropped"
     case .failed: "gave nothing"
+    case .granted: "allowed by the person"
     }
   }
 

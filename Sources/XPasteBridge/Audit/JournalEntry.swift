@@ -11,6 +11,7 @@ enum JournalKind: String, CaseIterable {
   case clear = "fae887faaa23426995b6e4db2dee05a6"
   case expire = "89205856c7614ed3a29d7f99c7d488de"
   case action = "76092bdde819416ea8a5141cd7fb1475"
+  case allowOnce = "da6874ce62be46c89b4113def4fff64f"
   case suppressed = "5853d346f1174159ac38a41a124d0ea0"
   case policyLoaded = "1cea8ac10f1e45babde834fb3f73fcda"
   case policyError = "10ffed03a33e4b89818ce2613db137c9"
@@ -28,6 +29,7 @@ enum JournalKind: String, CaseIterable {
     case .clear: self = .clear
     case .expire: self = .expire
     case .action: self = .action
+    case .allowOnce: self = .allowOnce
     }
   }
 

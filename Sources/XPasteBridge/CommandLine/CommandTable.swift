@@ -18,7 +18,8 @@ enum CommandTable {
   /// All commands, in the order of the help text.
   static let commands: [CommandSpecification] =
     [
-      run, status, doctor, sync, clients, identify, can, lockdown, policyFileVerdict, policyShow, policyExplain,
+      run, status, doctor, sync, clients, identify, can, lockdown, allowOnce, policyFileVerdict, policyShow, policyExplain,
+      policySimulate,
       policySimulate,
     ] + BoardCommandTable.commands + [actionList, actionRun, menu, audit, help, generate]
 
@@ -91,6 +92,16 @@ enum CommandTable {
       + "lifted (lift-lockdown).",
     options: options(),
     operands: OperandSpecification(name: "STATE", minimum: 1, maximum: 1, kind: .choice(["on", "off"])))
+
+  private static let allowOnce = CommandSpecification(
+    words: ["allow-once"], summary: "allow a paste once that a rule with ask refuses",
+    details: """
+      Allows the next paste of that app within 30 seconds, of what it was refused and of nothing else. Without NUMBER the \
+      one asked for last is meant. A new copy, another policy and a lockdown end it. Fails when no paste waits for it.
+      """,
+    options: options(
+      OptionSpecification(name: "list", letter: "l", summary: "list the pastes that wait, and allow none"), json),
+    operands: OperandSpecification(name: "NUMBER", maximum: 1, kind: .text))
 
   private static let policyFileVerdict = CommandSpecification(
     words: ["policy", "check"], summary: "read policy files and report every error",

@@ -26,6 +26,7 @@ enum Program {
     case "identify": try IdentifyCommand.run(invocation)
     case "doctor": try DoctorCommand.run(invocation)
     case "can": try CanCommand.run(invocation)
+    case "allow-once": try AllowOnceCommand.run(invocation)
     case "lockdown": try LockdownCommand.run(invocation)
     case let name where name.hasPrefix("board "): try BoardCommands.run(invocation)
     case "policy show": try ReportCommands.policyShow(invocation)

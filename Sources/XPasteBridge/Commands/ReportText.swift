@@ -40,6 +40,7 @@ enum StatusText {
     if let unlocked = report["memory"]?["unlockedBytes"]?.number, unlocked > 0 {
       lines.append(line("memory", "\(unlocked) bytes of content may be swapped out (see LimitMEMLOCK)"))
     }
+    if let notices = report["notices"] { lines.append(self.notices(notices)) }
     if let audit = report["audit"] { lines += self.audit(audit) }
     lines.append(line("control", report["control"]?.text.map { Label.plain($0) } ?? Console.alarming("none")))
     lines.append(line("session bus", bus(report["sessionBus"]?.text ?? "")))
@@ -113,6 +114,19 @@ enum StatusText {
     return [line("edit menu", "actions are shut in, Landlock version \(version)")]
   }
 
+  private static func notices(_ notices: JSON) -> String {
+    var words =
+      switch notices["server"]?.text {
+      case "ready", "asking", "unknown": "\(field(notices["shown"])) shown"
+      case "absent": Console.alarming("not shown: there is no notification server")
+      case "unresponsive": Console.alarming("not shown: the notification server doesn't answer")
+      default: "not shown: no session bus"
+      }
+    if let leftOut = notices["leftOut"]?.number, leftOut > 0 { words += "; \(leftOut) left out, too many in a minute" }
+    if let asks = notices["asks"]?.number, asks > 0 { words += "; \(asks) to be allowed by `xpastebridge allow-once`" }
+    return line("notices", words)
+  }
+
   private static func store(_ store: JSON) -> [String] {
     guard store["state"]?.text == "kept" else {
       return [line("after crash", Console.alarming("content is lost: \(field(store["reason"]))"))]
@@ -125,7 +139,9 @@ enum StatusText {
   private static func actions(_ actions: JSON) -> [String] {
     var words = "held back on \(field(actions["guarded"])) of \(field(actions["windows"])) windows"
     if actions["holdsBackKeys"]?.truth == false { words = Console.alarming("not held back: the X server has no XKB") }
-    if actions["followsCuts"]?.truth == true { words += "; followed, to tell cuts from copies" }
+    let reasons = [("followsCuts", "to tell cuts from copies"), ("followsPastes", "to know the person behind a paste")]
+      .filter { actions[$0.0]?.truth == true }.map(\.1)
+    if !reasons.isEmpty { words += "; followed, \(reasons.joined(separator: " and "))" }
     let occupied = (actions["occupied"]?.elements ?? []).map { keys in
       let names = (keys["keys"]?.elements ?? []).map { field($0) }.joined(separator: " ")
       let app = keys["app"].map { subject($0) } ?? "-"

@@ -54,6 +54,7 @@ enum RunCommand {
     }
     let keeper = BoardArchive(loop: loop) { audit.say($0, .notice, $1) }
     var onBoardNotice: (BoardNotice) -> Void = { _ in }
+    let notifier = Notifier { audit.say($0, .notice, .warning) }
     let actions = InstalledActions(given: invocation.all("actions"))
     let children = try ActionChildren(loop: loop, helper: actions.helper)
     let session: any DisplaySession
@@ -63,6 +64,7 @@ enum RunCommand {
           name: display, policy: policy.effective, replaces: invocation.has("replace"),
           endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity,
           children: children, boardKeeper: keeper, onBoardNotice: { onBoardNotice($0) },
+          onNotice: { notifier.take($0) },
           say: { audit.say($0, .notice, $1) },
           audit: { audit.take($0) }))
     } catch {
@@ -72,7 +74,7 @@ enum RunCommand {
     }
     let daemon = try Daemon(
       display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit,
-      continuity: continuity, boardKeeper: keeper, actions: actions)
+      continuity: continuity, boardKeeper: keeper, actions: actions, notifier: notifier)
     onBoardNotice = { [unowned daemon] in daemon.announce($0) }
     try daemon.followSignals()
     daemon.serveControl()

@@ -15,6 +15,8 @@ final class BusConnection {
   // Only the main thread uses and releases connections.
   nonisolated(unsafe) let pointer: OpaquePointer
   private var slots: [BusSlot] = []
+  /// Calls that wait for their answer.
+  private var calls: [ObjectIdentifier: BusSlot] = [:]
 
   private init(owned pointer: OpaquePointer) { self.pointer = pointer }
 
@@ -160,30 +162,31 @@ final class BusConnection {
     _ member: String, of interface: String, at path: String, on destination: String, _ texts: [String],
     _ onReply: @escaping (BusMessage) -> Void
   ) throws(SystemFailure) {
-    var made: OpaquePointer?
-    try SystemFailure.unlessNegative(
-      sd_bus_message_new_method_call(pointer, &made, destination, path, interface, member),
-      "sd_bus_message_new_method_call")
-    guard let made else { throw SystemFailure(call: "sd_bus_message_new_method_call", code: ENOMEM) }
-    let message = BusMessage(owned: made)
+    let message = try makeCall(to: destination, path: path, interface: interface, member: member)
     try SystemFailure.unlessNegative(
       sd_bus_message_set_auto_start(message.pointer, 0), "sd_bus_message_set_auto_start")
     for text in texts { try message.append(text) }
-    weak var waiting: BusSlot?
-    let slot = BusSlot { [weak self] reply in
-      self?.slots.removeAll { $0 === waiting }
-      onReply(reply)
-    }
-    waiting = slot
     // The bus itself answers for a connection that ends. A deadline would wake the loop up for nothing.
-    try SystemFailure.unlessNegative(
-      sd_bus_call_async(
-        pointer, nil, message.pointer, { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer, UInt64.max),
-      "sd_bus_call_async")
-    slots.append(slot)
+    try send(message, milliseconds: nil, onReply)
   }
 
   // MARK: the calling side
+
+  /// Sends `call` without waiting; `onReply` gets its answer from the loop, or the error that stands for none within
+  /// `milliseconds`; without that it waits as long as the connection lasts.
+  func send(_ call: BusMessage, milliseconds: Int?, _ onReply: @escaping (BusMessage) -> Void) throws(SystemFailure) {
+    var number: ObjectIdentifier?
+    let slot = BusSlot { [weak self] reply in
+      if let number { self?.calls[number] = nil }
+      onReply(reply)
+    }
+    number = ObjectIdentifier(slot)
+    try SystemFailure.unlessNegative(
+      sd_bus_call_async(
+        pointer, nil, call.pointer, { message, slot, _ in BusSlot.fire(message, slot) }, slot.pointer,
+        milliseconds.map { UInt64(max(1, $0)) * 1_000 } ?? UInt64.max), "sd_bus_call_async")
+    calls[ObjectIdentifier(slot)] = slot
+  }
 
   /// A call of a method, of the peer's or, on a bus, of `destination`'s.
   func makeCall(

@@ -26,6 +26,12 @@ final class BusMessage {
       sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_append_basic")
   }
 
+  func append(_ number: UInt8) throws(SystemFailure) {
+    var number = number
+    try SystemFailure.unlessNegative(
+      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "y")), &number), "sd_bus_message_append_basic")
+  }
+
   func append(_ number: UInt32) throws(SystemFailure) {
     var number = number
     try SystemFailure.unlessNegative(
@@ -148,6 +154,15 @@ final class BusMessage {
     try SystemFailure.unlessNegative(
       sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_read_basic")
     return number
+  }
+
+  /// Who sent it, by the name that the bus itself gives and vouches for; `nil` where there is no bus.
+  var sender: String? { sd_bus_message_get_sender(pointer).map { String(cString: $0) } }
+
+  /// The name of the error that this reply is.
+  var errorName: String? {
+    guard let name = sd_bus_message_get_error(pointer)?.pointee.name else { return nil }
+    return String(cString: name)
   }
 
   /// Whether this is an error reply.

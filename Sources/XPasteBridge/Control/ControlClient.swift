@@ -48,6 +48,12 @@ struct ControlClient {
     return try call("Identify", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readString() }
   }
 
+  /// Allows a paste once; 0 stands for the one asked for last.
+  func allowOnce(_ number: UInt64) throws(ControlFailure) -> String {
+    let arguments = { (message: BusMessage) throws(SystemFailure) in try message.append(number) }
+    return try call("AllowOnce", arguments: arguments) { (reply) throws(SystemFailure) in try reply.readString() }
+  }
+
   /// Begins or lifts a lockdown.
   func setLockdown(_ isOn: Bool) throws(ControlFailure) {
     try call("SetLockdown", arguments: { (message) throws(SystemFailure) in try message.append(isOn) }, { _ in })

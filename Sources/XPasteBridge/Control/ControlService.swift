@@ -28,6 +28,10 @@ protocol ControlledDaemon: AnyObject {
   func synchronize()
   /// Whether nothing is under way.
   var isSettled: Bool { get }
+  /// Pastes that wait for the person's word.
+  func asksReport() -> JSON
+  /// Allows one of them once, the latest where no number is given; throws why it isn't done.
+  func allowOnce(_ number: UInt64?) throws(ControlFailure) -> JSON
   /// Refuses everything but same-app copy and paste, or no longer; throws why it isn't done.
   func setLockdown(_ isOn: Bool) throws(ControlFailure)
 }
@@ -85,6 +89,10 @@ final class ControlService {
         },
         BusTable.Method(name: "SetLockdown", takes: ("b", ["on"]), gives: ("", [])) {
           [unowned self] call throws(SystemFailure) in try answerLockdown(call)
+        },
+        report("Asks", "asks") { [unowned self] in daemon.asksReport() },
+        BusTable.Method(name: "AllowOnce", takes: ("t", ["number"]), gives: ("s", ["ask"])) {
+          [unowned self] call throws(SystemFailure) in try answerAllowOnce(call)
         },
         BusTable.Method(name: "Sync", gives: ("b", ["settled"])) { [unowned self] call throws(SystemFailure) in
           begin(call)
@@ -151,6 +159,18 @@ final class ControlService {
       return try call.refuse("org.xpastebridge.Error.LockdownRefused", error.line)
     }
     try call.makeReturn().send()
+  }
+
+  private func answerAllowOnce(_ call: BusMessage) throws(SystemFailure) {
+    // 0 is no question's number: it stands for the latest.
+    let number = try call.readUInt64()
+    let allowed: JSON
+    do throws(ControlFailure) { allowed = try daemon.allowOnce(number == 0 ? nil : number) } catch {
+      return try call.refuse("org.xpastebridge.Error.NoQuestion", error.line)
+    }
+    let answer = try call.makeReturn()
+    try answer.append(allowed.description)
+    try answer.send()
   }
 
   private func begin(_ call: BusMessage) {

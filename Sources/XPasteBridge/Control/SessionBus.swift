@@ -20,6 +20,8 @@ final class SessionBus {
 
   private var connection: BusConnection?
   private let say: (String) -> Void
+  /// Called when the bus has ended the connection.
+  var onLost: () -> Void = {}
   /// How it stands.
   private(set) var state: State = .off
 
@@ -77,5 +79,6 @@ final class SessionBus {
   private func disconnected() {
     if state != .absent { say("the session bus is gone; going on without it") }
     state = .lost
+    onLost()
   }
 }

@@ -15,6 +15,7 @@ extension StatusReport {
       "guarded": .integer(status.guardedWindows),
       "holdsBackKeys": .bool(status.canHoldBack),
       "followsCuts": .bool(status.followsCuts),
+      "followsPastes": .bool(status.followsPastes),
       "lock": .object([
         "standing": .string(status.lock.standing.rawValue),
         "windows": .integer(status.lock.windows),

@@ -36,6 +36,7 @@ final class ActionRunner {
   private var followsChildren: Bool?
   private var followsKeyboard = false
   private var followsCuts = false
+  private var followsPastes = false
   private var isBehind = false
   private let atoms: [Action: Atom]
 
@@ -164,9 +165,13 @@ final class ActionRunner {
       display.follow(actions.knownWindows, isWanted: followsWindows)
     }
     followLock(policy)
-    followsCuts = policy.distinguishesCuts && display.canFollowKeys && display.hasKeyboard
-    display.followKeys(followsCuts)
+    let canFollow = display.canFollowKeys && display.hasKeyboard
+    followsCuts = policy.distinguishesCuts && canFollow
+    followsPastes = policy.mayRefusePastes && canFollow
+    display.followKeys(followsKeys)
   }
+
+  private var followsKeys: Bool { followsCuts || followsPastes }
 
   /// Keys are stopped only while some app is protected, where that is any use, and while somebody watches over them.
   private func followLock(_ policy: PolicySet) {
@@ -271,10 +276,10 @@ final class ActionRunner {
 
   /// Follows the keyboard as long as any key matters.
   private func settleKeyboard() {
-    let isNeeded = actions.needsKeyboard || followsCuts
-    guard isNeeded != followsKeyboard || (followsCuts != (cuts != nil)) else { return }
+    let isNeeded = actions.needsKeyboard || followsKeys
+    guard isNeeded != followsKeyboard || (followsKeys != (cuts != nil)) else { return }
     followsKeyboard = isNeeded
-    display.followKeyboard(isNeeded, modifiers: followsCuts)
+    display.followKeyboard(isNeeded, modifiers: followsKeys)
     readKeyboard()
   }
 
@@ -292,8 +297,11 @@ final class ActionRunner {
   }
 
   private func renewCuts() {
-    cuts =
-      followsCuts ? keyboard.map { CutWatch(policy: actions.policy, keyboard: $0, group: group, after: cuts) } : nil
+    guard followsKeys, let keyboard else { return cuts = nil }
+    var wanted: Set<Action> = []
+    if followsCuts { wanted = [.copy, .cut] }
+    if followsPastes { wanted.insert(.paste) }
+    cuts = CutWatch(policy: actions.policy, actions: wanted, keyboard: keyboard, group: group, after: cuts)
   }
 
   /// A key was stopped and the keyboard stands still: one that may copy for a protected app begins the lock.
@@ -356,6 +364,16 @@ final class ActionRunner {
     return watch.wasCut(with: KeyChoice.keys(of: subject, in: actions.policy), at: now)
   }
 
+  /// Whether a key that pastes in the app of `subject` was pressed there a moment ago.
+  func hasPasteKey(of subject: Subject) -> Bool {
+    guard followsPastes, !display.isLost else { return false }
+    drainAll()
+    let now = MonotonicTime.now
+    guard let watch = cuts, let focus = watch.recentPasteFocus(at: now), focus != .none else { return false }
+    return resolver.resolve(focus).isSameApp(as: subject)
+      && watch.wasPaste(with: KeyChoice.keys(of: subject, in: actions.policy), at: now)
+  }
+
   // MARK: the priority lock
 
   /// How the lock stands to the copy of `owner`, who has just taken CLIPBOARD.
@@ -389,7 +407,7 @@ final class ActionRunner {
   var status: ActionStatus {
     ActionStatus(
       windows: actions.topLevels.count, guardedWindows: actions.guardedWindowCount, occupied: actions.occupiedKeys,
-      followsCuts: followsCuts, isLost: display.isLost,
+      followsCuts: followsCuts, followsPastes: followsPastes, isLost: display.isLost,
       canHoldBack: display.hasKeyboard, lock: lockStatus)
   }
 }

@@ -29,6 +29,8 @@ struct ActionStatus: Hashable {
   var occupied: [OccupiedKeys] = []
   /// Whether keys are followed to tell cuts from copies.
   var followsCuts = false
+  /// Whether keys are followed to know the person behind a paste.
+  var followsPastes = false
   /// Whether the connection for it is gone.
   var isLost = false
   /// Whether the server can tell keys apart.

@@ -31,6 +31,7 @@ final class Daemon {
   private let audit: AuditSink
   private let continuity: Continuity?
   let actions: InstalledActions
+  let notifier: Notifier
   private let boardKeeper: (any BoardKeeper)?
   private var storing: DeferredCall?
   private var service: ControlService!
@@ -53,7 +54,7 @@ final class Daemon {
   init(
     display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, watcher: PolicyWatcher,
     audit: AuditSink, continuity: Continuity? = nil, boardKeeper: (any BoardKeeper)? = nil,
-    actions: InstalledActions = InstalledActions(given: [])
+    actions: InstalledActions = InstalledActions(given: []), notifier: Notifier = Notifier { _ in }
   ) throws(SystemFailure) {
     self.display = display
     self.loop = loop
@@ -64,6 +65,7 @@ final class Daemon {
     self.continuity = continuity
     self.actions = actions
     self.boardKeeper = boardKeeper
+    self.notifier = notifier
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
     boards = try BoardService(host: self, loop: loop)
@@ -107,8 +109,11 @@ final class Daemon {
       audit.say("no sign in the panel: \(error)", .notice, .warning)
     }
     audit.onRefusal = { [weak tray] in tray?.noteRefusal($0) }
-    bus.open(table: service.table, loop: loop) { [tray] (connection) throws(SystemFailure) in
+    bus.onLost = { [notifier] in notifier.leave() }
+    notifier.onAllow = { [session] in _ = session.allowOnce($0) }
+    bus.open(table: service.table, loop: loop) { [tray, notifier] (connection) throws(SystemFailure) in
       try tray?.join(connection)
+      try notifier.join(connection)
     }
   }
 
@@ -229,6 +234,7 @@ final class Daemon {
     for warning in policy.lastLoad.warnings { audit.say(warning, .policyError, .warning) }
     let priority: Priority = policy.standing == .inForce ? .information : .warning
     audit.say("policy: \(policy.summary)", .policyLoaded, priority)
+    notifier.showPolicyTrouble(policy.standing == .inForce ? nil : policy.summary)
   }
 }
 
@@ -299,6 +305,7 @@ extension Daemon: ControlledDaemon {
       "presses": StatusReport.presses(session.pressStatus),
       "actions": session.actionStatus.map(StatusReport.actions),
       "sandbox": sandboxReport,
+      "notices": noticesReport,
       "audit": StatusReport.audit(audit),
       "control": server.map { .string(Label.shortened($0.address.socket)) },
       "controlConnections": .integer(server?.connectionCount ?? 0),

@@ -18,6 +18,7 @@ enum DisplayOpener {
       options.say = request.say
       options.boardKeeper = request.boardKeeper
       options.onBoardNotice = request.onBoardNotice
+      options.onNotice = request.onNotice
       let runner = EffectRunner(
         display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
       try runner.start()
@@ -43,5 +44,14 @@ extension EffectRunner: DisplaySession {
   var busyDescriptor: Int32? { actions?.busyDescriptor }
   var actionStatus: ActionStatus? { actions?.status }
   func clients() -> [ClientDescription] { resolver.clients(earlier: earlier) }
+  var openAsks: [OpenAsk] { bridge.openAsks }
+  var noticesLeftOut: Int { bridge.noticesLeftOut }
+  func allowOnce(_ number: UInt64?) -> OpenAsk? {
+    guard !isLost else { return nil }
+    let (allowed, effects) = bridge.allowOnce(number, at: .now)
+    carryOut(effects)
+    display.flush()
+    return allowed
+  }
   func close() { shutDown() }
 }

@@ -67,6 +67,12 @@ protocol DisplaySession: AnyObject {
   func mayUse(_ subject: Subject, _ board: String) -> Bool
   /// Takes a call to the boards; `nil` when the server is gone.
   func callBoard(_ call: BoardCall, from subject: Subject) -> BoardAnswer?
+  /// Pastes that wait for the person's word, or have it.
+  var openAsks: [OpenAsk] { get }
+  /// Notices that were due and not shown, since there were too many.
+  var noticesLeftOut: Int { get }
+  /// The person allows one of them, the latest where no number is given; `nil` when it isn't there any more.
+  func allowOnce(_ number: UInt64?) -> OpenAsk?
   /// Gives the selections back and leaves the display.
   func close()
 }
@@ -89,6 +95,8 @@ struct DisplayRequest {
   var boardKeeper: (any BoardKeeper)?
   /// Takes what those who watch boards are told.
   var onBoardNotice: (BoardNotice) -> Void = { _ in }
+  /// Takes what the person is to be told.
+  var onNotice: (NoticeOrder) -> Void = { _ in }
   /// Says something to the journal.
   var say: (String, Priority) -> Void = { _, _ in }
   /// Takes every audit record.

@@ -71,9 +71,20 @@ extension EffectRunner {
     case .forgetItems(let items, let board):
       options.boardKeeper?.forget(items, of: board, changeCount: changeCount(of: board))
     case .forgetBoard(let board): options.boardKeeper?.forget(board)
+    case .readPerson(let number, let subject, let wantsFocus):
+      return [.personRead(number, personSign(of: subject, wantsFocus: wantsFocus))]
+    case .tell(let notice): options.onNotice(.show(notice))
+    case .closeNotice(let number): options.onNotice(.close(number))
     case .audit(let record): onAudit(record)
     }
     return []
+  }
+
+  /// What tells whether the person is behind what `subject` asks for.
+  private func personSign(of subject: Subject, wantsFocus: Bool) -> PersonSign {
+    if actions?.hasPasteKey(of: subject) == true { return .pasteKey }
+    guard wantsFocus, !isLost, resolver.resolve(display.focusedWindow).isSameApp(as: subject) else { return .behind }
+    return .inFront
   }
 
   private func changeCount(of board: String) -> UInt64 { bridge.boards[board]?.changeCount ?? 0 }

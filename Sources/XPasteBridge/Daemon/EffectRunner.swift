@@ -25,6 +25,8 @@ final class EffectRunner {
     var boardKeeper: (any BoardKeeper)?
     /// Takes what those who watch boards are told.
     var onBoardNotice: (BoardNotice) -> Void = { _ in }
+    /// Takes what the person is to be told.
+    var onNotice: (NoticeOrder) -> Void = { _ in }
     /// Says something to the journal.
     var say: (String, Priority) -> Void = { _, _ in }
   }
@@ -158,7 +160,8 @@ final class EffectRunner {
     second.onUnexpectedError = display.onUnexpectedError
     actions = ActionRunner(
       display: second, questions: display, presses: presses, resolver: resolver, policy: bridge.policy,
-      onAudit: onAudit, onLockEnds: { [unowned self] in feed(.lockEnds, from: nil) })
+      onAudit: { [unowned self] in carryOut(bridge.keyHeldBack($0, at: .now)) },
+      onLockEnds: { [unowned self] in feed(.lockEnds, from: nil) })
     actions?.start()
   }
 
