@@ -12,7 +12,7 @@ _xpastebridge() {
   case $first in
     policy)
       if ((COMP_CWORD == 2)); then
-        COMPREPLY=($(compgen -W "check show explain simulate simulate" -- "$current"))
+        COMPREPLY=($(compgen -W "check show explain simulate" -- "$current"))
         return
       fi
       name="$first $second"
@@ -66,7 +66,6 @@ _xpastebridge() {
     "policy explain:--size") return ;;
     "policy explain:--selection") return ;;
     "policy explain:--policy" | "policy explain:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
-    "policy simulate:--policy" | "policy simulate:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "policy simulate:--policy" | "policy simulate:-p") COMPREPLY=($(compgen -f -- "$current")); return ;;
     "board list:--display" | "board list:-d") return ;;
     "board list:--timeout" | "board list:-t") return ;;
@@ -145,10 +144,6 @@ _xpastebridge() {
       ;;
     "policy explain")
       COMPREPLY=($(compgen -W "--from --to --action --target --size --sensitive --selection --policy --json --help" -- "$current"))
-      ;;
-    "policy simulate")
-      COMPREPLY=($(compgen -W "--policy --json --help" -- "$current"))
-      [[ $current == -* ]] || COMPREPLY=($(compgen -f -- "$current"))
       ;;
     "policy simulate")
       COMPREPLY=($(compgen -W "--policy --json --help" -- "$current"))

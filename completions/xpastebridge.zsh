@@ -33,7 +33,6 @@ _xpastebridge() {
           'show:show the policy that the daemon has in force'
           'explain:say how a request would be decided, and by which rule'
           'simulate:say which recorded decisions another policy would change'
-          'simulate:say which recorded decisions another policy would change'
         )
         _describe command words_here
         return
@@ -173,13 +172,6 @@ _xpastebridge() {
         '--selection=[clipboard (default), primary, secondary or a board]:NAME:' \
         '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
         '--json[print JSON]' \
-        '--help[explain this command]'
-      ;;
-    'policy simulate')
-      _arguments \
-        '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
-        '--json[print JSON]' \
-        '*:FILE:_files' \
         '--help[explain this command]'
       ;;
     'policy simulate')

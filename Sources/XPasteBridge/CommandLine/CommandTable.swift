@@ -18,9 +18,8 @@ enum CommandTable {
   /// All commands, in the order of the help text.
   static let commands: [CommandSpecification] =
     [
-      run, status, doctor, sync, clients, identify, can, lockdown, allowOnce, policyFileVerdict, policyShow, policyExplain,
-      policySimulate,
-      policySimulate,
+      run, status, doctor, sync, clients, identify, can, lockdown, allowOnce,
+      policyFileVerdict, policyShow, policyExplain, policySimulate,
     ] + BoardCommandTable.commands + [actionList, actionRun, menu, audit, help, generate]
 
   private static let run = CommandSpecification(
