@@ -45,6 +45,15 @@ struct Capture: Sendable {
     received.contains { $0.target.name == TargetList.copiedFiles && $0.payload.starts(with: Array("cut\n".utf8)) }
   }
 
+  /// Whether the source marks the content as secret, as far as it has answered: most marks count by being listed, and one
+  /// whose value it keeps to itself counts as set.
+  var isMarkedSecret: Bool {
+    let marks = TargetList.secretMarkers
+    let offered = (list?.offered ?? []).map(\.name)
+    return Clip.isMarkedSecret(received) || offered.contains { marks.listed.contains($0) }
+      || offered.contains(marks.valued) && !received.contains { $0.target.name == marks.valued }
+  }
+
   var byteCount: Int { received.reduce(0) { $0 + $1.payload.count } }
 }
 

@@ -62,7 +62,7 @@ extension Bridge {
       phases[selection] = .foreign(owner: change.owner, source: source, isRival: false)
       return effects
     case .refused:
-      let holding = Holding(time: change.selectionTime, clip: drag([], of: source, at: now))
+      let holding = Holding(time: change.selectionTime, clip: drag([], of: source, isSensitive: false, at: now))
       return effects + claim(Claim(holding, expecting: change.owner), on: selection)
     case .open:
       return effects + readDrag(change.owner, source, time: change.selectionTime, at: now)
@@ -109,7 +109,7 @@ extension Bridge {
     let effects = abandonConversions(of: &capture, limit: limit)
     let order = capture.list?.offered ?? capture.received.map(\.target)
     let forms = order.compactMap { target in capture.received.first { $0.target == target } }
-    let clip = drag(forms, of: capture.source, at: capture.startedAt)
+    let clip = drag(forms, of: capture.source, isSensitive: capture.isMarkedSecret, at: capture.startedAt)
     var records: [AuditRecord] = []
     if let reached = limit ?? capture.failed.compactMap(\.limit).first {
       var record = leftRecord(of: capture, on: selection, limit: reached)
@@ -121,14 +121,16 @@ extension Bridge {
   }
 
   /// What is being dragged. Everything about it is decided when somebody asks.
-  private mutating func drag(_ forms: [Representation], of source: Subject, at now: MonotonicTime) -> Clip {
+  private mutating func drag(
+    _ forms: [Representation], of source: Subject, isSensitive: Bool, at now: MonotonicTime
+  ) -> Clip {
     clipCount += 1
     let inItsApp = Request(action: .drag, source: source, destination: source)
     guard case .decided(let decision) = policy.evaluate(inItsApp) else {
       preconditionFailure("a drag within one app is always decided")
     }
     return Clip(
-      number: clipCount, source: source, kind: .drag, copiedAt: now, isSensitive: Clip.isMarkedSecret(forms),
+      number: clipCount, source: source, kind: .drag, copiedAt: now, isSensitive: isSensitive,
       listsSaveTargets: false,
       entries: forms.map { Clip.Entry(representation: $0, decision: decision, audience: .everyone) })
   }

@@ -32,7 +32,7 @@ extension Bridge {
     let forms = order.compactMap { target in capture.received.first { $0.target == target } }
     let clip = Clip(
       number: clipCount, source: capture.source, kind: kind(of: forms, on: selection), copiedAt: capture.startedAt,
-      isSensitive: capture.repeatsSecret || Clip.isMarkedSecret(forms),
+      isSensitive: capture.repeatsSecret || capture.isMarkedSecret,
       listsSaveTargets: capture.list?.listsSaveTargets ?? false, entries: [])
     return judge(clip, forms, on: selection)
   }
