@@ -76,8 +76,7 @@ final class CompiledRuleset: Sendable {
     namesTargets = ruleset.rules.contains { $0.targets != nil }
     speaksOfDrags = ruleset.rules.contains { $0.decides(.drag) }
     var bounds: Set<Int> = []
-    for rule in ruleset.rules {
-      guard let size = rule.size else { continue }
+    for size in ruleset.rules.lazy.compactMap(\.size) {
       if let over = size.over { bounds.insert(over) }
       if let upTo = size.upTo { bounds.insert(upTo) }
     }
@@ -128,7 +127,7 @@ final class CompiledRuleset: Sendable {
   /// The rules that say nothing of selections, or name this one.
   func bits(forSelection name: String) -> RuleBits {
     var bits = RuleBits(count: rules.count)
-    for (number, rule) in rules.enumerated() where rule.selections?.contains(name) ?? true { bits.insert(number) }
+    for number in rules.indices where rules[number].selections?.contains(name) ?? true { bits.insert(number) }
     return bits
   }
 
@@ -137,8 +136,8 @@ final class CompiledRuleset: Sendable {
     var bits = RuleBits(count: rules.count)
     let kind = TargetClass(targetNamed: name)
     let answers = targetLists.mapValues { list in list.contains { $0.matches(name, of: kind) } }
-    for (number, rule) in rules.enumerated() {
-      if let targets = rule.targets, answers[targets] == false { continue }
+    for number in rules.indices {
+      if let targets = rules[number].targets, answers[targets] == false { continue }
       bits.insert(number)
     }
     return bits
@@ -147,7 +146,7 @@ final class CompiledRuleset: Sendable {
   /// The rules that say nothing of sizes, or mean this one.
   func bits(forSize size: Int) -> RuleBits {
     var bits = RuleBits(count: rules.count)
-    for (number, rule) in rules.enumerated() where rule.size?.contains(size) ?? true { bits.insert(number) }
+    for number in rules.indices where rules[number].size?.contains(size) ?? true { bits.insert(number) }
     return bits
   }
 
@@ -219,11 +218,11 @@ private struct MatcherIndex {
     numbers.reserveCapacity(rules.count)
     uses.reserveCapacity(rules.count)
     matchers.reserveCapacity(rules.count)
-    for (number, rule) in rules.enumerated() {
-      let actions = rule.decidedActionBits
+    for number in rules.indices {
+      let actions = rules[number].decidedActionBits
       for action in Action.allCases where actions.contains(ActionBits(action)) {
-        note(number, action.sourceRole, rule.sourceMatcher(for: action))
-        if let role = action.destinationRole { note(number, role, rule.destinationMatcher(for: action)) }
+        note(number, action.sourceRole, rules[number].sourceMatcher(for: action))
+        if let role = action.destinationRole { note(number, role, rules[number].destinationMatcher(for: action)) }
       }
     }
   }

@@ -184,7 +184,7 @@ struct Assembly {
   /// that allows them too.
   private func warnAboutDrags(_ ruleset: Ruleset) {
     guard report.errors.isEmpty,
-      !(outer.rules + ruleset.rules).contains(where: { $0.decides(.drag) })
+      ![outer, ruleset].contains(where: { $0.rules.contains { $0.decides(.drag) } })
     else { return }
     let hint = "write a rule with `actions: drag`, one that allows them if that is meant"
     if let rule = ruleset.rules.first(where: { $0.verdict != .allow }) {
