@@ -77,7 +77,7 @@ _xpastebridge() {
         '--display=[the X display to guard (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '*--policy=[read this policy file or directory instead of the installed ones; may be repeated]:PATH:_files' \
         '*--actions=[read the edit menu'\''s actions here instead of the installed ones; may be repeated]:DIRECTORY:_files' \
-        '--replace[take over from a daemon that guards the display]' \
+        '--replace[take over from a daemon that guards the display; what it holds ends with it]' \
         '--audit=[which decisions are recorded\: refusals (default) or all]:WHICH:(refusals all)' \
         '--audit-file=[also append records to this file, one JSON object a line]:FILE:_files' \
         '--fatal-x-errors[end on an unexpected X error (for tests)]' \
@@ -193,7 +193,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
-        '--members=[for the members of this board of the policy (default\: this program alone)]:BOARD:' \
+        '--members=[for the members of this board of the policy; needed but with --unique]:BOARD:' \
         '--unique[a board of its own name, gone with the command]' \
         '*:BOARD:' \
         '--help[explain this command]'
@@ -202,7 +202,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
-        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '--item=[the item'\''s number, as board list prints it; default\: the newest]:ITEM:' \
         '--type=[the content'\''s type (default\: UTF8_STRING)]:TYPE:' \
         '*:BOARD:' \
         '--help[explain this command]'
@@ -222,7 +222,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
-        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '--item=[the item'\''s number, as board list prints it; default\: the newest]:ITEM:' \
         '*:BOARD:' \
         '--help[explain this command]'
       ;;
@@ -238,7 +238,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
-        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '--item=[the item'\''s number, as board list prints it; required]:ITEM:' \
         '--off[no longer]' \
         '*:BOARD:' \
         '--help[explain this command]'
@@ -247,7 +247,7 @@ _xpastebridge() {
       _arguments \
         '--display=[the X display of the daemon (default\: $DISPLAY)]:DISPLAY:_x_display' \
         '--timeout=[how long to wait for the daemon (default\: 5)]:SECONDS:' \
-        '--item=[the item'\''s number, as board list prints it (default\: the newest)]:ITEM:' \
+        '--item=[the item'\''s number, as board list prints it; without it the whole board goes]:ITEM:' \
         '*:BOARD:' \
         '--help[explain this command]'
       ;;

@@ -106,7 +106,10 @@ extension Bridge {
       return (open, [])
     }
     var over: [Effect] = []
-    if asks.count >= Self.mostAsks, let oldest = asks.values.min(by: { $0.number < $1.number }) {
+    // What the person has allowed isn't for others to push out.
+    let candidates = asks.values.filter { $0.standing == .open }
+    let oldest = (candidates.isEmpty ? Array(asks.values) : candidates).min { $0.number < $1.number }
+    if asks.count >= Self.mostAsks, let oldest {
       over = end(oldest)
     }
     let ask = Ask(

@@ -42,7 +42,7 @@ public struct Bridge: Sendable {
   var transfers: [TransferKey: OpenTransfer] = [:]
   var pendingMultiples: [ConversionRequest: Subject] = [:]
   /// Verdicts already written down for the clip of each selection.
-  var recorded: [NamedAtom: [VerdictKey: MonotonicTime]] = [:]
+  var recorded: [NamedAtom: [VerdictKey: Written]] = [:]
   /// Under `one-shot`: who has the one paste, and until when they may finish it; `nil` while its transfer is under way.
   var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime?)] = [:]
   var claimedAt: [NamedAtom: MonotonicTime] = [:]

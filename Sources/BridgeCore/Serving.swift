@@ -23,8 +23,19 @@ struct VerdictKey: Hashable, Sendable {
   let kind: AuditRecord.Kind
   let outcome: AuditRecord.Outcome
   let limit: AuditRecord.Limit?
+  /// What decided; of no use for what is served.
+  let reason: Reason?
   /// Only what is served is told apart by target.
   let target: Target?
+}
+
+/// When a record of one kind was written last, for one clip and subject.
+struct Written: Sendable {
+  var at: MonotonicTime
+  /// How long no other is written: twice as long each time, up to a minute, since some programs ask twice a second for ever.
+  var pauseMilliseconds: Int
+  /// What wasn't written since.
+  var unwritten = 0
 }
 
 extension Bridge {
@@ -138,7 +149,7 @@ extension Bridge {
         record(
           kindOfReading(selection), on: selection, source: clip.source, destination: subject, decision: decision,
           outcome: text == nil ? .refused : .replaced, targets: [target.name]),
-        on: selection)
+        on: selection, at: now)
       noteRefusedPaste(
         of: clip, on: selection, to: subject, decision, [target.name], outcome: text == nil ? .refused : .replaced)
       effects += countRefusal(by: client, on: selection, subject, decision, at: now)

@@ -160,11 +160,12 @@ extension Bridge {
       usedUp[selection] = (subject, now.advanced(byMilliseconds: Self.pasteMilliseconds))
     }
     let key = VerdictKey(
-      subject: subject, kind: kindOfReading(selection), outcome: .served, limit: nil, target: form.target)
+      subject: subject, kind: kindOfReading(selection), outcome: .served, limit: nil, reason: nil,
+      target: form.target)
     // Conversions within a moment are one paste; a later one is another (measured: Chromium makes up to 27 for one).
     let last = recorded[selection]?[key]
-    guard last.map({ now >= $0.advanced(byMilliseconds: Self.pasteMilliseconds) }) ?? true else { return [] }
-    recorded[selection, default: [:]][key] = now
+    guard last.map({ now >= $0.at.advanced(byMilliseconds: $0.pauseMilliseconds) }) ?? true else { return [] }
+    recorded[selection, default: [:]][key] = Written(at: now, pauseMilliseconds: Self.pasteMilliseconds)
     return [
       .audit(
         record(
@@ -174,14 +175,26 @@ extension Bridge {
     ]
   }
 
-  /// Writes a record unless its like was written for this clip and subject.
-  mutating func recordOnce(_ record: AuditRecord, on selection: NamedAtom) -> [Effect] {
+  /// Writes a record unless its like was written for this clip and subject. With a time, for what a person does again,
+  /// what came within a pause is counted by the first record behind it.
+  mutating func recordOnce(_ record: AuditRecord, on selection: NamedAtom, at now: MonotonicTime? = nil) -> [Effect] {
     let key = VerdictKey(
       subject: record.destination ?? .unknown, kind: record.kind, outcome: record.outcome, limit: record.limit,
-      target: nil)
-    // Refusals are written down once per clip and subject, whenever they come: the time is of no use.
-    let isNew = recorded[selection, default: [:]].updateValue(MonotonicTime(nanoseconds: 0), forKey: key) == nil
-    return isNew ? [.audit(record)] : []
+      reason: record.reason, target: nil)
+    guard var written = recorded[selection]?[key] else {
+      recorded[selection, default: [:]][key] = Written(
+        at: now ?? MonotonicTime(nanoseconds: 0), pauseMilliseconds: Self.pasteMilliseconds)
+      return [.audit(record)]
+    }
+    written.unwritten += 1
+    guard let now, now >= written.at.advanced(byMilliseconds: written.pauseMilliseconds) else {
+      recorded[selection]?[key] = written
+      return []
+    }
+    recorded[selection]?[key] = Written(at: now, pauseMilliseconds: min(written.pauseMilliseconds * 2, 60_000))
+    var repeated = record
+    (repeated.count, repeated.notifies) = (written.unwritten, false)
+    return [.audit(repeated)]
   }
 
   // MARK: floods

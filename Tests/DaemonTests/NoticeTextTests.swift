@@ -89,7 +89,7 @@ struct NoticeTextTests {
     #expect(!text.offersAllowOnce)
     #expect(
       text.body.hasSuffix(
-        "Run `xpastebridge allow-once`, then paste again within 30 seconds. It isn't the active app; perhaps nobody asked "
+        "Run `xpastebridge allow-once \(notice.number)`, then paste again within 30 seconds. It isn't the active app; perhaps nobody asked "
           + "for this. More refusals aren't shown for a minute; `xpastebridge audit` has them all."))
   }
 

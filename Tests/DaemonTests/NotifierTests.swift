@@ -121,7 +121,7 @@ struct NotifierTests {
     #expect(run(served.loop, seconds: 30, until: { server.notices.count == 1 }))
     #expect(server.notices.first?["actions"]?.elements.count == 0)
     let body = server.notices.first?["body"]?.text ?? ""
-    #expect(body.contains("Run `xpastebridge allow-once`, then paste again") && body.contains("No <b>way</b> & out."))
+    #expect(body.contains("Run `xpastebridge allow-once 1`, then paste again") && body.contains("No <b>way</b> & out."))
     server.end()
     server = Server("without=body", loop: served.loop)
     #expect(run(served.loop, seconds: 30, until: { server.notices.count == 1 }))

@@ -55,8 +55,9 @@ enum AuditSentence {
       case .remote: "remote"
       case .unknown: "unknown"
       }
-    // Of an interpreter, what it runs says more.
-    let executable = (subject.script ?? subject.executable).map { Label.plain($0.value, to: 256) }
+    // Of an interpreter, what it runs says more; but that is its own word.
+    let files = [subject.executable, subject.script].compactMap { $0 }.map { Label.plain($0.value, to: 256) }
+    let executable = files.isEmpty ? nil : files.joined(separator: " running ")
     guard let label else { return executable.map { "\($0) (\(place))" } ?? place }
     return "\(Label.plain(label.value, to: 64)) (\(executable.map { "\($0), " } ?? "")\(place))"
   }

@@ -135,10 +135,12 @@ enum Label {
     return shown
   }
 
-  /// Control characters, line and paragraph separators, and those that turn the direction of writing.
+  /// Control characters, line and paragraph separators, those that turn the direction of writing, and those that show
+  /// nothing: with them one name can look like another.
   static func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0...0x1f, 0x7f...0x9f, 0x2028...0x202e, 0x200e...0x200f, 0x2066...0x2069, 0x061c: true
+    case 0...0x1f, 0x7f...0x9f, 0x2028...0x202e, 0x200b...0x200f, 0x2060...0x2069, 0x061c: true
+    case 0xad, 0x115f...0x1160, 0x180e, 0x3164, 0xfeff, 0xe0000...0xe007f: true
     default: false
     }
   }

@@ -1,8 +1,10 @@
 /// The verbs of boards.
 enum BoardCommandTable {
-  private static let item = OptionSpecification(
-    name: "item", letter: "i", value: "ITEM", kind: .number,
-    summary: "the item's number, as board list prints it (default: the newest)")
+  private static func item(_ summary: String) -> OptionSpecification {
+    OptionSpecification(
+      name: "item", letter: "i", value: "ITEM", kind: .number,
+      summary: "the item's number, as board list prints it; \(summary)")
+  }
   private static let type = OptionSpecification(
     name: "type", letter: "T", value: "TYPE", summary: "the content's type (default: UTF8_STRING)")
 
@@ -25,17 +27,17 @@ enum BoardCommandTable {
       options: CommandTable.options(
         OptionSpecification(
           name: "members", letter: "m", value: "BOARD",
-          summary: "for the members of this board of the policy (default: this program alone)"),
+          summary: "for the members of this board of the policy; needed but with --unique"),
         OptionSpecification(name: "unique", letter: "u", summary: "a board of its own name, gone with the command")),
       operands: operand("BOARD", 0)),
     CommandSpecification(
       words: ["board", "read"], summary: "print one item's content",
-      options: CommandTable.options(item, type), operands: operand("BOARD")),
+      options: CommandTable.options(item("default: the newest"), type), operands: operand("BOARD")),
     CommandSpecification(
       words: ["board", "write"], summary: "put a new item on a board",
       details:
         "The content is read from FILE, or from standard input for - and without one. TYPE=FILE, given as often as "
-        + "needed, makes one item of several types.",
+        + "needed, makes one item of several types; where there is a file of that whole name, it is that file.",
       options: CommandTable.options(
         type,
         OptionSpecification(name: "replace", letter: "r", summary: "in the place of all items that aren't pinned"),
@@ -45,18 +47,18 @@ enum BoardCommandTable {
       operands: OperandSpecification(name: "BOARD [FILE]", minimum: 1)),
     CommandSpecification(
       words: ["board", "copy"], summary: "copy an item from one board to another, such as general",
-      options: CommandTable.options(item), operands: operand("BOARD", 2, 2)),
+      options: CommandTable.options(item("default: the newest")), operands: operand("BOARD", 2, 2)),
     CommandSpecification(
       words: ["board", "watch"], summary: "print what changes on one board, or on all",
       options: CommandTable.options(CommandTable.json), operands: operand("BOARD", 0)),
     CommandSpecification(
       words: ["board", "pin"], summary: "keep an item whatever the quota says, or no longer",
       options: CommandTable.options(
-        item, OptionSpecification(name: "off", letter: "o", summary: "no longer")),
+        item("required"), OptionSpecification(name: "off", letter: "o", summary: "no longer")),
       operands: operand("BOARD")),
     CommandSpecification(
       words: ["board", "remove"], summary: "remove an item, or a whole board that a program has made",
-      options: CommandTable.options(item), operands: operand("BOARD")),
+      options: CommandTable.options(item("without it the whole board goes")), operands: operand("BOARD")),
     CommandSpecification(
       words: ["board", "wipe"], summary: "remove all items of a board, pinned ones too",
       options: CommandTable.options(), operands: operand("BOARD")),

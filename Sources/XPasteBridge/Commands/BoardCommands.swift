@@ -32,6 +32,12 @@ enum BoardCommands {
         throw UsageFailure(description: "`board create` wants a name, or `--unique`")
       }
       let members = invocation.value("members") ?? ""
+      guard isUnique || !members.isEmpty else {
+        throw UsageFailure(
+          description:
+            "`board create` needs `--members`: a board of this command's own would be nobody's when it ends; "
+            + "`--unique` makes one for as long as it runs")
+      }
       return { (bus) throws(ControlFailure) in
         try create(names.first ?? "", members: members, isUnique: isUnique, client, bus)
       }
@@ -77,7 +83,7 @@ enum BoardCommands {
   private static func number(_ invocation: Invocation, _ option: String) throws(UsageFailure) -> UInt64? {
     guard let text = invocation.value(option) else { return nil }
     guard let number = UInt64(text), number > 0 else {
-      throw UsageFailure(description: "`--\(option)` is a number, not `\(Label.plain(text))`")
+      throw UsageFailure(description: "`--\(option)` is a number from 1, not `\(Label.plain(text))`")
     }
     return number
   }
@@ -166,8 +172,7 @@ enum BoardCommands {
     let files = invocation.operands.count > 1 ? Array(invocation.operands.dropFirst()) : ["-"]
     var content: [(type: String, descriptor: OwnedDescriptor)] = []
     for file in files {
-      // TYPE=FILE; one word alone is a file, whatever stands in its name.
-      let parts = files.count > 1 ? file.split(separator: "=", maxSplits: 1) : []
+      let parts = Posix.lstat(file) == nil ? file.split(separator: "=", maxSplits: 1) : []
       let path = parts.count == 2 ? String(parts[1]) : file
       do throws(SystemFailure) {
         let source = path == "-" ? nil : try Posix.open(path, O_RDONLY)
@@ -176,6 +181,9 @@ enum BoardCommands {
       } catch {
         throw ControlFailure(line: "can't read `\(Label.plain(path))`: \(error.reason)")
       }
+    }
+    guard Set(content.map(\.type)).count == content.count else {
+      throw ControlFailure(line: "an item has one content of each type; write TYPE=FILE for each")
     }
     return try done("WriteBoard", client, bus) { (call) throws(SystemFailure) in
       try call.append(name)

@@ -146,9 +146,10 @@ final class Daemon {
     case ExitStatus.displayLost: ServiceNotice.stopping("the X server of \(Label.plain(display)) is gone")
     default: ServiceNotice.stopping("no longer guarding \(Label.plain(display))")
     }
+    sayWhatEnds()
     audit.flush()
     boardKeeper?.end()
-    // A successor on the same display takes the content from the selections.
+    // What a successor has on the same display is none of this one's content.
     if !session.isReplaced { continuity?.leave() }
     // The new instance listens at the same place by now, so the socket is its own.
     if !session.isReplaced {
@@ -156,6 +157,14 @@ final class Daemon {
       server?.close()
     }
     if !session.isLost { session.close() }
+  }
+
+  /// What nobody else has: a clip's app may have ended long ago.
+  private func sayWhatEnds() {
+    guard !session.isLost, session.isReplaced || continuity?.keepsContent != true else { return }
+    for status in session.status where status.state == .held && status.bytes > 0 {
+      audit.say("content of \(status.selection) ends with this daemon: \(status.bytes) bytes", .notice)
+    }
   }
 
   private var summary: String { "guarding \(Label.plain(display)), \(policy.summary)" }

@@ -30,7 +30,7 @@ enum RunnerError: Error, CustomStringConvertible {
   }
 
   private static func name(_ subject: Subject) -> String {
-    let path = subject.executable.map { "`\($0.value)`" } ?? "another program"
+    let path = subject.executable.map { "`\($0.value)`" } ?? "another instance"
     guard case .local(let process) = subject.origin else { return path }
     return "\(path) (pid \(process.id))"
   }

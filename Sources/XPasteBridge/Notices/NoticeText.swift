@@ -27,7 +27,7 @@ struct NoticeText: Hashable {
     if notice.offersAllowOnce {
       let seconds = Bridge.allowedMilliseconds / 1_000
       sentences.append(
-        "\(serverHasActions ? "Choose Allow once" : "Run `xpastebridge allow-once`"), then paste again within "
+        "\(serverHasActions ? "Choose Allow once" : "Run `xpastebridge allow-once \(notice.number)`"), then paste again within "
           + "\(seconds) seconds.")
       if !notice.isPersons { sentences.append("It isn't the active app; perhaps nobody asked for this.") }
     } else {

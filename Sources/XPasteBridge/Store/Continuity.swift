@@ -243,6 +243,9 @@ final class Continuity {
 
   // MARK: Status
 
+  /// Whether another process would find what is held.
+  var keepsContent: Bool { isKept && failure == nil }
+
   /// How it stands, for `status`.
   var report: JSON {
     let reason: String? = isKept ? failure?.description : "no service manager keeps it"

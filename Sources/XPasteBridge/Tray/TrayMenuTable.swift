@@ -55,6 +55,13 @@ extension TrayRunner {
     ]
   }
 
+  /// More than any host asks for at once; everything here is done before the next paste is answered.
+  private static let mostIDs = 1_024
+
+  private func refuseAsTooMany(_ call: BusMessage) throws(SystemFailure) {
+    try call.refuse("org.freedesktop.DBus.Error.LimitsExceeded", "more than \(Self.mostIDs) items at once")
+  }
+
   private func refuse(_ call: BusMessage, _ id: Int32) throws(SystemFailure) {
     try call.refuse("org.freedesktop.DBus.Error.InvalidArgs", "the menu has no item \(id)")
   }
@@ -63,6 +70,7 @@ extension TrayRunner {
 
   private func answerLayout(_ call: BusMessage) throws(SystemFailure) {
     let (id, depth, names) = (try call.readInt32(), try call.readInt32(), try call.readStrings())
+    guard names.count <= Self.mostIDs else { return try refuseAsTooMany(call) }
     let known = read()
     guard let item = known.menu.item(id) else { return try refuse(call, id) }
     let answer = try call.makeReturn()
@@ -105,6 +113,7 @@ extension TrayRunner {
 
   private func answerGroup(_ call: BusMessage) throws(SystemFailure) {
     let (ids, names) = (try call.readInt32s(), try call.readStrings())
+    guard max(ids.count, names.count) <= Self.mostIDs else { return try refuseAsTooMany(call) }
     let menu = read().menu
     // No numbers mean all items. Those that aren't there any more are left out, as hosts ask for what they knew.
     let items = ids.isEmpty ? menu.all : ids.compactMap(menu.item)
@@ -145,6 +154,7 @@ extension TrayRunner {
 
   private func answerAboutToShowGroup(_ call: BusMessage) throws(SystemFailure) {
     let ids = try call.readInt32s()
+    guard ids.count <= Self.mostIDs else { return try refuseAsTooMany(call) }
     let isNew = refresh()
     let menu = read().menu
     let wrong = ids.filter { menu.item($0) == nil }
@@ -172,6 +182,7 @@ extension TrayRunner {
     var events: [(id: Int32, name: String)] = []
     guard try call.enter("a", "(isvu)") else { return }
     while try call.enter("r", "isvu") {
+      guard events.count < Self.mostIDs else { return try refuseAsTooMany(call) }
       events.append((try call.readInt32(), try call.readString()))
       try call.skip("vu")
       try call.leave()
@@ -180,9 +191,10 @@ extension TrayRunner {
     let menu = read().menu
     let wrong = events.map(\.id).filter { menu.item($0) == nil }
     guard wrong.isEmpty || wrong.count < events.count else { return try refuse(call, wrong[0]) }
-    for event in events where event.name == "clicked" && menu.item(event.id) != nil {
+    // A person clicks an item once; each click of the lockdown is asked of all policies.
+    for id in Set(events.filter { $0.name == "clicked" && menu.item($0.id) != nil }.map(\.id)) {
       // The answer has no place for a refusal; the mark stays as it was, which hosts are shown.
-      try? clicked(event.id)
+      try? clicked(id)
     }
     let answer = try call.makeReturn()
     try answer.append(wrong)
