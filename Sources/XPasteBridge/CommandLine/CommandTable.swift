@@ -34,7 +34,9 @@ enum CommandTable {
       OptionSpecification(
         name: "actions", value: "DIRECTORY", kind: .path, isRepeatable: true,
         summary: "read the edit menu's actions here instead of the installed ones; may be repeated"),
-      OptionSpecification(name: "replace", letter: "r", summary: "take over from a daemon that guards the display; what it holds ends with it"),
+      OptionSpecification(
+        name: "replace", letter: "r",
+        summary: "take over from a daemon that guards the display; what it holds ends with it"),
       OptionSpecification(
         name: "audit", letter: "a", value: "WHICH", kind: .choice(["refusals", "all"]),
         summary: "which decisions are recorded: refusals (default) or all"),
