@@ -106,11 +106,11 @@ extension Bridge {
       return (open, [])
     }
     var over: [Effect] = []
-    // What the person has allowed isn't for others to push out.
-    let candidates = asks.values.filter { $0.standing == .open }
-    let oldest = (candidates.isEmpty ? Array(asks.values) : candidates).min { $0.number < $1.number }
-    if asks.count >= Self.mostAsks, let oldest {
-      over = end(oldest)
+    if asks.count >= Self.mostAsks {
+      let isOlder = { (one: Ask, other: Ask) in one.number < other.number }
+      // What the person has allowed isn't for others to push out.
+      let oldest = asks.values.filter { $0.standing == .open }.min(by: isOlder) ?? asks.values.min(by: isOlder)
+      over = oldest.map { end($0) } ?? []
     }
     let ask = Ask(
       number: number, selection: paste.selection, clip: paste.clip, source: paste.source, destination: paste.subject,

@@ -16,7 +16,6 @@ private final class MemoryKeeper: BoardKeeper {
   let standing = BoardStoreStanding.open(.keyFile)
 
   var unstoredCount: Int { 0 }
-  var failure: String? { nil }
 
   func load(_ boards: [String], intern: @escaping ([String]) -> [NamedAtom]) { asked += boards }
 

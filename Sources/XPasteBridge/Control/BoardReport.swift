@@ -59,7 +59,7 @@ enum BoardReport {
       "items": .integer(table.boards.values.reduce(0) { $0 + $1.items.count }),
       "bytes": .integer(table.byteCount),
       "unstored": .integer(keeper?.unstoredCount ?? 0),
-      "storeProblem": keeper?.failure.map { .string(Label.plain($0)) },
+      "storeProblem": keeper?.standing.failure.map { .string(Label.plain($0)) },
     ])
   }
 }

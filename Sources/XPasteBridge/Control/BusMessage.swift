@@ -14,42 +14,37 @@ final class BusMessage {
 
   deinit { sd_bus_message_unref(pointer) }
 
+  /// Adds a value of a basic type whose size in memory is that of `Value`.
+  func append<Value: BitwiseCopyable>(basic type: Unicode.Scalar, _ value: Value) throws(SystemFailure) {
+    var value = value
+    try SystemFailure.unlessNegative(
+      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: type)), &value), "sd_bus_message_append_basic")
+  }
+
+  /// The value of a basic type that comes next, `nothing` where the container around it has no more.
+  func readBasic<Value: BitwiseCopyable>(_ type: Unicode.Scalar, _ nothing: Value) throws(SystemFailure) -> Value {
+    var value = nothing
+    try SystemFailure.unlessNegative(
+      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: type)), &value), "sd_bus_message_read_basic")
+    return value
+  }
+
   func append(_ text: String) throws(SystemFailure) {
     // A NUL would end the string early; none of our texts has one that isn't escaped.
     let result = text.withCString { sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "s")), $0) }
     try SystemFailure.unlessNegative(result, "sd_bus_message_append_basic")
   }
 
-  func append(_ truth: Bool) throws(SystemFailure) {
-    var number: Int32 = truth ? 1 : 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_append_basic")
-  }
+  func append(_ truth: Bool) throws(SystemFailure) { try append(basic: "b", Int32(truth ? 1 : 0)) }
 
-  func append(_ number: UInt8) throws(SystemFailure) {
-    var number = number
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "y")), &number), "sd_bus_message_append_basic")
-  }
+  func append(_ number: UInt8) throws(SystemFailure) { try append(basic: "y", number) }
 
-  func append(_ number: UInt32) throws(SystemFailure) {
-    var number = number
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_append_basic")
-  }
+  func append(_ number: UInt32) throws(SystemFailure) { try append(basic: "u", number) }
 
-  func append(_ number: UInt64) throws(SystemFailure) {
-    var number = number
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "t")), &number), "sd_bus_message_append_basic")
-  }
+  func append(_ number: UInt64) throws(SystemFailure) { try append(basic: "t", number) }
 
   /// Adds a copy of a descriptor, which stays its owner's.
-  func append(_ descriptor: OwnedDescriptor) throws(SystemFailure) {
-    var number = descriptor.number
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "h")), &number), "sd_bus_message_append_basic")
-  }
+  func append(_ descriptor: OwnedDescriptor) throws(SystemFailure) { try append(basic: "h", descriptor.number) }
 
   func append(_ texts: [String]) throws(SystemFailure) {
     try append(array: "s", texts) { (message, text) throws(SystemFailure) in try message.append(text) }
@@ -87,19 +82,11 @@ final class BusMessage {
 
   /// A copy of the descriptor that comes next.
   func readDescriptor() throws(SystemFailure) -> OwnedDescriptor {
-    var number: Int32 = -1
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "h")), &number), "sd_bus_message_read_basic")
     // The message closes its own.
-    return OwnedDescriptor(try SystemFailure.unlessMinusOne(Posix.duplicate(number), "fcntl"))
+    OwnedDescriptor(try SystemFailure.unlessMinusOne(Posix.duplicate(try readBasic("h", Int32(-1))), "fcntl"))
   }
 
-  func readUInt64() throws(SystemFailure) -> UInt64 {
-    var number: UInt64 = 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "t")), &number), "sd_bus_message_read_basic")
-    return number
-  }
+  func readUInt64() throws(SystemFailure) -> UInt64 { try readBasic("t", 0) }
 
   func readStrings() throws(SystemFailure) -> [String] {
     var texts: [String] = []
@@ -142,19 +129,9 @@ final class BusMessage {
     return start.map { String(cString: $0) } ?? ""
   }
 
-  func readBool() throws(SystemFailure) -> Bool {
-    var number: Int32 = 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "b")), &number), "sd_bus_message_read_basic")
-    return number != 0
-  }
+  func readBool() throws(SystemFailure) -> Bool { try readBasic("b", Int32(0)) != 0 }
 
-  func readUInt32() throws(SystemFailure) -> UInt32 {
-    var number: UInt32 = 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "u")), &number), "sd_bus_message_read_basic")
-    return number
-  }
+  func readUInt32() throws(SystemFailure) -> UInt32 { try readBasic("u", 0) }
 
   /// Who sent it, by the name that the bus itself gives and vouches for; `nil` where there is no bus.
   var sender: String? { sd_bus_message_get_sender(pointer).map { String(cString: $0) } }

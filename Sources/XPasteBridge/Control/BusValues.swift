@@ -2,11 +2,7 @@
 
 // Types that the daemon's own interfaces don't have, and those of desktops do.
 extension BusMessage {
-  func append(_ number: Int32) throws(SystemFailure) {
-    var number = number
-    try SystemFailure.unlessNegative(
-      sd_bus_message_append_basic(pointer, CChar(UInt8(ascii: "i")), &number), "sd_bus_message_append_basic")
-  }
+  func append(_ number: Int32) throws(SystemFailure) { try append(basic: "i", number) }
 
   func append(_ numbers: [Int32]) throws(SystemFailure) {
     try append(array: "i", numbers) { (message, number) throws(SystemFailure) in try message.append(number) }
@@ -31,12 +27,7 @@ extension BusMessage {
     try close()
   }
 
-  func readInt32() throws(SystemFailure) -> Int32 {
-    var number: Int32 = 0
-    try SystemFailure.unlessNegative(
-      sd_bus_message_read_basic(pointer, CChar(UInt8(ascii: "i")), &number), "sd_bus_message_read_basic")
-    return number
-  }
+  func readInt32() throws(SystemFailure) -> Int32 { try readBasic("i", 0) }
 
   /// An array of numbers.
   func readInt32s() throws(SystemFailure) -> [Int32] {

@@ -15,6 +15,9 @@ enum BoardStoreStanding: Hashable {
   case open(KeySource)
   /// It can't, for this reason: boards are kept in memory alone.
   case failed(String)
+
+  /// Why nothing is stored; `nil` while all is well.
+  var failure: String? { if case .failed(let reason) = self { reason } else { nil } }
 }
 
 /// What keeps the content of persistent boards beyond the daemon's end. Nobody waits for it: it hands over what it has when
@@ -34,8 +37,6 @@ protocol BoardKeeper: AnyObject {
   func forget(_ board: String)
   /// Changes that aren't known to be on disk yet.
   var unstoredCount: Int { get }
-  /// Why nothing is stored; `nil` while all is well.
-  var failure: String? { get }
   /// Waits until all is stored; nothing is after it.
   func end()
 }

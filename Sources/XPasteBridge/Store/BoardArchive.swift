@@ -41,7 +41,7 @@ final class BoardArchive: BoardKeeper {
   private var wanted: [String] = []
   private var questions: [OrderNumber: Question] = [:]
   private var readings: [String: Reading] = [:]
-  private(set) var failure: String?
+  private var failure: String?
   private var keySource: KeySource?
 
   var standing: BoardStoreStanding {
