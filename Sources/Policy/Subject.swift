@@ -84,6 +84,12 @@ public struct Subject: Hashable, Sendable {
   public var sandbox: Fact?
   /// WM_CLIENT_MACHINE, where the window has one.
   public var host: Fact?
+  /// Facts that it has and that aren't known: a class beyond the limit, an executable that can't be read. A matcher on one
+  /// of these could hold. Whatever is neither here nor above is known to be absent.
+  public var unsure: Set<FactName> = []
+  /// The apps one of which it is, where it can't be told which; empty for a subject that is one app. Exactly these are
+  /// asked, and the strictest answer counts.
+  public var candidates: [Subject] = []
 
   /// A subject with the facts given; all others are unknown.
   public init(
@@ -136,12 +142,12 @@ public struct Subject: Hashable, Sendable {
 
   /// Whether nothing at all is known.
   public var isUnknown: Bool {
-    if case .local = origin { return false }
+    if origin != .unknown || !candidates.isEmpty { return false }
     return windowClass == nil && instance == nil && executable == nil && script == nil && unit == nil && sandbox == nil
   }
 
-  /// Whether the server knows no local process behind the X client, while something else is known of it.
-  public var isRemote: Bool { origin == .remote && !isUnknown }
+  /// Whether the server knows no local process behind the X client, whatever else is known of it.
+  public var isRemote: Bool { origin == .remote }
 
   /// Whether it is known to be a process of this machine.
   public var isLocal: Bool { if case .local = origin { true } else { false } }
