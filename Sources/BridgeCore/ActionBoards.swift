@@ -77,7 +77,8 @@ extension Bridge {
   /// Whether a form may lie on a board: everybody who reads it there could have had it where it came from, as far as the
   /// audience goes, and as often as they like.
   private func mayLie(_ entry: Clip.Entry, of clip: Clip, on board: Board) -> Bool {
-    guard !entry.decision.obligations.oneShot, clip.confinement.map({ $0.members == board.members }) ?? true
+    guard !entry.decision.obligations.oneShot, clip.isForItsAppsBoards,
+      clip.confinement.map({ $0.members == board.members }) ?? true
     else { return false }
     return switch entry.audience {
     case .everyone: true

@@ -202,7 +202,7 @@ extension Bridge {
     (record.targets, record.bytes) = (names, payload.count)
     let holding = Holding(time: time, clip: judged.clip)
     return claim(
-      Claim(holding, expecting: owner, records: [record], run: number), on: atoms.clipboard)
+      Claim(holding, expecting: generalClip?.owner ?? owner, records: [record], run: number), on: atoms.clipboard)
   }
 
   /// What the outcome of a claim means for the run that made its clip.
@@ -219,9 +219,15 @@ extension Bridge {
     }
   }
 
-  private var currentClip: Clip? {
-    guard case .held(let holding)? = phases[atoms.clipboard] else { return nil }
-    return holding.clip
+  private var currentClip: Clip? { generalClip?.clip }
+
+  /// What is on CLIPBOARD and who owns it, as far as we have it: ours, or left with its source; `nil` for nothing.
+  var generalClip: (clip: Clip, owner: Window?)? {
+    switch phases[atoms.clipboard] {
+    case .held(let holding): holding.clip.map { ($0, nil) }
+    case .guarded(let guarded): guarded.clip.map { ($0, guarded.owner) }
+    default: nil
+    }
   }
 
   private func entry(for action: ContentAction, of clip: Clip) -> Clip.Entry? {
@@ -239,7 +245,7 @@ extension Bridge {
     return Clip(
       number: clipCount, source: clip.source, kind: clip.kind, copiedAt: clip.copiedAt, isSensitive: clip.isSensitive,
       listsSaveTargets: clip.listsSaveTargets, derivation: derivation, confinement: clip.confinement,
-      isLocalOnly: clip.isLocalOnly, entries: [])
+      repeated: clip.repeated, isLocalOnly: clip.isLocalOnly, entries: [])
   }
 
   /// The result under all its targets, and what marks a secret one for others.

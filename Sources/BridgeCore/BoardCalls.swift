@@ -93,7 +93,7 @@ extension Bridge {
 
   private func describeGeneral(to subject: Subject, at now: MonotonicTime) -> BoardDescription {
     var board = BoardDescription(name: BoardName.general, origin: nil, changeCount: clipCount, items: [])
-    guard case .held(let holding)? = phases[atoms.clipboard], let clip = holding.clip else { return board }
+    guard let clip = generalClip?.clip else { return board }
     let item = BoardItem(clip, clip.entries.map(\.representation), origin: policyName(of: atoms.clipboard))
     board.items = [describe(item, number: clip.number, clip, on: atoms.clipboard, to: subject, at: now)]
       .compactMap(\.self)
@@ -137,7 +137,7 @@ extension Bridge {
     _ name: String, _ item: UInt64?, for subject: Subject
   ) throws(BoardRefusal) -> (clip: Clip, selection: NamedAtom) {
     if name == BoardName.general {
-      guard case .held(let holding)? = phases[atoms.clipboard], let clip = holding.clip else { throw .empty }
+      guard let clip = generalClip?.clip else { throw .empty }
       guard item == nil || item == clip.number else { throw .noItem }
       return (clip, atoms.clipboard)
     }
@@ -222,13 +222,13 @@ extension Bridge {
     let forms = clip.entries.filter { entry in
       if case .granted = access(to: entry, of: clip, on: origin, for: subject, at: now) { true } else { false }
     }.map(\.representation)
-    guard !forms.isEmpty else { throw .denied }
+    guard !forms.isEmpty, clip.isForItsAppsBoards else { throw .denied }
     clipCount += 1
     func copied(by source: Subject) -> JudgedClip {
       var copy = Clip(
         number: clipCount, source: source, kind: .copy, copiedAt: now, isSensitive: clip.isSensitive,
         listsSaveTargets: false, isLocalOnly: clip.isLocalOnly, entries: [])
-      copy.derivation = clip.derivation
+      (copy.derivation, copy.repeated) = (clip.derivation, clip.repeated)
       return judge(copy, forms, on: selection)
     }
     let ofSource = copied(by: clip.source)

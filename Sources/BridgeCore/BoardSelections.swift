@@ -139,8 +139,8 @@ extension Bridge {
 
   /// Puts a clip of CLIPBOARD on the boards of its audience, of its rules and of its source. Secret ones stay where they
   /// are, and so do those that are to be read once.
-  private mutating func mirror(_ clip: Clip) -> [Effect] {
-    guard !clip.isSensitive else { return [] }
+  mutating func mirror(_ clip: Clip) -> [Effect] {
+    guard !clip.isSensitive, clip.isForItsAppsBoards, !isInsisted(clip, on: atoms.clipboard) else { return [] }
     var names: [String] = []
     var forms: [String: [Representation]] = [:]
     let mirrors = policy.mirrors(of: clip.source).map(\.name)
@@ -268,7 +268,7 @@ extension Bridge {
     var effects: [Effect] = []
     if let selection = boardAtoms[name] {
       effects += abandonCapture(on: selection) + vacate(selection)
-      (phases[selection], boardAtoms[name], boardFights[selection]) = (nil, nil, nil)
+      (phases[selection], boardAtoms[name], paces[selection]) = (nil, nil, nil)
     }
     boards.close(name)
     if board.settings.isPersistent { effects.append(.forgetBoard(name)) }

@@ -32,7 +32,7 @@ public struct Bridge: Sendable {
 
   /// The policy in force.
   public internal(set) var policy: PolicySet
-  /// The time since which CLIPBOARD_MANAGER is ours, for its TIMESTAMP; `nil` while it isn't.
+  /// The time since which CLIPBOARD_MANAGER is ours, for its TIMESTAMP (ICCCM 2.6.2); `nil` while it isn't.
   public var managerTime: ServerTime?
 
   var phases: [NamedAtom: Phase]
@@ -49,6 +49,9 @@ public struct Bridge: Sendable {
   /// Selections whose owner is known to have cut.
   var cuts: Set<NamedAtom> = []
   var contests: [NamedAtom: Contest] = [:]
+  /// How fast each selection is taken from us.
+  var paces: [NamedAtom: Pace] = [:]
+  var clearedSecrets = ClearedSecrets()
   var floods: [UInt32: Flood] = [:]
   /// What was last said of each selection by `.retain`.
   var retained: [NamedAtom: RetainMark] = [:]
@@ -75,7 +78,6 @@ public struct Bridge: Sendable {
   /// The boards, and the selections that stand for them.
   public internal(set) var boards: BoardTable
   var boardAtoms = BoardAtoms()
-  var boardFights: [NamedAtom: BoardFight] = [:]
 
   /// A core with nothing on its selections.
   ///
@@ -247,8 +249,8 @@ public struct Bridge: Sendable {
         phases[selection] = .overtaken(
           Claim(holding, expecting: claim.owner, saves: claim.saves, records: kept == nil ? [] : claim.records))
         effects += records
-      // A claim's outcome comes before anything else; a capture is judged when it ends.
-      case .unowned, .foreign, .lingering, .guarded, .capturing, .claiming, .settling: break
+      // A claim's outcome comes before anything else; a capture is judged when it ends, a deferred claim when it is met.
+      case .unowned, .foreign, .deferred, .lingering, .guarded, .capturing, .claiming, .settling: break
       }
     }
     effects += attendPointer(at: now)
@@ -309,12 +311,12 @@ public struct Bridge: Sendable {
 
   private func deadline(of phase: Phase, on selection: NamedAtom) -> MonotonicTime? {
     switch phase {
-    case .unowned, .overtaken, .claiming: return nil
-    case .foreign(_, _, let isRival): return isRival ? fightPauses(on: selection) : nil
+    case .unowned, .overtaken, .claiming, .foreign: return nil
+    case .deferred(_, _, let until): return until
     case .guarded(let guarded): return guarded.clip?.expiry
     case .settling(let until, _): return until
     case .lingering(let lingering): return lingering.until
-    case .capturing(let capture): return deadline(of: capture)
+    case .capturing(let capture): return deadline(of: capture, on: selection)
     case .held(let holding):
       guard let clip = holding.clip else { return nil }
       if isBoard(selection) { return usedUp[selection]?.until }
@@ -334,8 +336,8 @@ public struct Bridge: Sendable {
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }
       switch phase {
-      case .unowned, .overtaken, .claiming: break
-      case .foreign: effects += resumeFight(on: selection, at: now)
+      case .unowned, .overtaken, .claiming, .foreign: break
+      case .deferred(let change, let source, _): effects += meet(change, by: source, at: now)
       case .guarded(let guarded): forget(guarded, on: selection)
       case .lingering(let lingering): effects += lingeringOver(lingering, on: selection, at: now)
       case .settling(_, let time):
@@ -378,7 +380,7 @@ public struct Bridge: Sendable {
       case .capturing(let capture): capture.isOverdue
       // As long as a button is down, the person is at work and not we.
       case .lingering(let lingering): lingering.isBusy
-      case .claiming, .settling: false
+      case .claiming, .settling, .deferred: false
       }
     }
   }
@@ -409,7 +411,7 @@ public struct Bridge: Sendable {
       case .claiming(let claim), .overtaken(let claim): sum + (claim.holding.clip?.byteCount ?? 0)
       case .capturing(let capture): sum + capture.byteCount
       case .guarded(let guarded): sum + (guarded.clip?.byteCount ?? 0)
-      case .unowned, .foreign, .settling, .lingering: sum
+      case .unowned, .foreign, .deferred, .settling, .lingering: sum
       }
     }
     let arriving = conversions.values.reduce(0) { $0 + $1.transfer.byteCount }

@@ -50,7 +50,7 @@ public struct BridgeStatus: Hashable, Sendable {
   public var transfers: Int
   /// Conversions under way that we asked an owner for.
   public var conversions: Int
-  /// A rival that keeps taking the selection back.
+  /// A rival that keeps taking the selection back: it has it, or is answered each time.
   public var rival: Subject?
   /// How pastes are met while the selection stays with its owner; `nil` when no rule could refuse one.
   public var trigger: Trigger?
@@ -87,6 +87,7 @@ extension Bridge {
       if selection == atoms.primary, pointer.isGuarded {
         status.trigger = pointer.hasButton ? .middleButton : .pointerEntry
       }
+      status.rival = contender(on: selection)
       switch phases[selection]! {
       case .unowned: break
       case .settling: status.state = .settling
@@ -103,7 +104,10 @@ extension Bridge {
       case .foreign(_, let source, let isRival):
         status.state = .foreign
         status.source = source
-        status.rival = isRival ? source : nil
+        if isRival { status.rival = source }
+      case .deferred(_, let source, _):
+        status.state = .capturing
+        status.source = source
       case .capturing(let capture):
         status.state = capture.isOverdue ? .foreign : .capturing
         status.source = capture.source

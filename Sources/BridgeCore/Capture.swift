@@ -15,18 +15,29 @@ extension Bridge {
     var effects = abandonCapture(on: change.selection)
     if case .overtaken(let claim) = phase { effects += claim.recordsWithoutEffect }
     noteCut(change)
-    let denial = boardDenial(on: change.selection, to: source)
-    if let left = fightGoesOn(change, from: phase, by: source, denial: denial, at: now) { return effects + left }
-    if let denial { return effects + denyCopy(change, source: source, denial) }
+    let (records, until) = pace(change, by: source, at: now)
+    effects += records
+    if let until {
+      phases[change.selection] = .deferred(change, by: source, until: until)
+      return effects
+    }
+    return effects + meet(change, by: source, at: now)
+  }
+
+  /// Decides a copy, and denies or reads it.
+  mutating func meet(_ change: OwnerChange, by source: Subject, at now: MonotonicTime) -> [Effect] {
+    if let denial = boardDenial(on: change.selection, to: source) {
+      return denyCopy(change, source: source, denial, isWritten: contender(on: change.selection) == nil)
+    }
     let request = Request(
       action: action(on: change.selection), source: source, selection: policyName(of: change.selection))
     if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
-      return effects + denyCopy(change, source: source, decision)
+      return denyCopy(change, source: source, decision, isWritten: contender(on: change.selection) == nil)
     }
     guard !isMadeByPointer(change.selection) else {
-      return effects + linger(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
+      return linger(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
     }
-    return effects + takeOver(change, source, at: now)
+    return takeOver(change, source, at: now)
   }
 
   /// Begins to ask an owner for its content.
@@ -44,7 +55,9 @@ extension Bridge {
     if case .overtaken(let claim) = phase, change.cause != .set {
       return self.claim(claim.ofAbandonedSelection, on: change.selection)
     }
-    if isMadeByPointer(change.selection) { return guardedOwnerGone(change, from: phase, at: now) }
+    if isMadeByPointer(change.selection) || phase.isLeftWithOwner {
+      return guardedOwnerGone(change, from: phase, at: now)
+    }
     if case .capturing(var capture) = phase, change.cause != .set {
       // The owner's answers came before its end on the same wire, so what is still open will never come.
       let effects = abandonConversions(of: &capture, limit: nil)
@@ -52,7 +65,7 @@ extension Bridge {
         return effects + settle(capture, on: change.selection, expecting: .none, limit: nil, at: now)
       }
       phases[change.selection] = .settling(until: quiet(after: now), time: change.selectionTime)
-      return effects + refuseSaves(capture.saves)
+      return effects + refuseSaves(capture.saves) + refuse(capture.waiting)
     }
     if case .capturing(var capture) = phase, awaitsCopiedFilesAlone(capture) {
       (capture.isCleared, capture.selectionTime) = (true, change.selectionTime)
@@ -92,6 +105,7 @@ extension Bridge {
     case .claiming(let claim), .overtaken(let claim): return claim.holding.clip?.source
     case .foreign(_, let source, _): return source
     case .capturing(let capture): return capture.source
+    case .deferred(_, let source, _): return source
     case .unowned, .settling, .lingering, .guarded: return nil
     }
   }
@@ -226,34 +240,43 @@ extension Bridge {
       list = TargetList(listed: guessedTargets, limit: policy.limits.targets)
     }
     capture.list = list
-    guard !list.wanted.isEmpty || isMadeByPointer(selection) else {
-      // An empty copy clears for good (product.md 5.7), but for boards: those are cleared by removing items.
-      let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
-      return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
-    }
+    guard !list.wanted.isEmpty || isMadeByPointer(selection) else { return withoutContent(capture, on: selection) }
     guard !list.wanted.isEmpty else {
       return settle(capture, on: selection, expecting: capture.owner, limit: nil, at: now)
     }
     return ask(for: list, capture, on: selection, at: now)
   }
 
-  /// Asks for all wanted targets of a list.
+  /// An owner that offers metadata alone has nothing to keep: programs that share a clipboard between machines own it like
+  /// that until the pointer comes over. One that no rule restricts keeps it. Of a restricted one nothing is known, so the
+  /// selection is held empty; boards are cleared by removing items.
+  private mutating func withoutContent(_ capture: Capture, on selection: NamedAtom) -> [Effect] {
+    guard policy.isRestricted(capture.source) || isBoard(selection) else {
+      phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: false)
+      return refuseSaves(capture.saves)
+    }
+    let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
+    return claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
+  }
+
+  /// Asks for all wanted targets of a list, one after another: many owners have one transfer at a time, and lose formats, hang
+  /// or end when they are asked for several (measured: agents of remote desktops, a compositor, image editors).
   mutating func ask(
     for list: TargetList, _ capture: Capture, on selection: NamedAtom, at now: MonotonicTime
   ) -> [Effect] {
     var capture = capture
     capture.list = list
-    capture.later = list.turns
+    capture.later = list.wanted
     return askNext(capture, on: selection, at: now)
   }
 
-  /// Asks for the targets whose turn it is, side by side.
+  /// Asks for the target whose turn it is.
   private mutating func askNext(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
     var capture = capture
-    let targets = capture.later.removeFirst()
-    let ids = targets.map { _ in nextConversion() }
-    capture.pending = Set(ids)
+    let target = capture.later.removeFirst()
+    let id = nextConversion()
+    capture.pending = [id]
     phases[selection] = .capturing(capture)
-    return zip(ids, targets).map { open($0, selection, $1, time: capture.selectionTime, at: now) }
+    return [open(id, selection, target, time: capture.selectionTime, at: now)]
   }
 }

@@ -29,20 +29,15 @@ extension Bridge {
       }
       return effects + leave(capture, on: selection, limit: limit)
     }
-    let offerer = capture.source
-    var judged = judge(capture, on: selection)
-    var isRepetition = false
-    if let original = repeated(by: capture, on: selection) {
-      var again = capture
-      (again.source, again.startedAt) = (original.source, original.copiedAt)
-      again.repeatsSecret = original.isSensitive
-      let judgedAgain = judge(again, on: selection)
-      // Never looser than the rules about the one who offers it now.
-      isRepetition = judgedAgain.strictness >= judged.strictness
-      if isRepetition { (capture, judged) = (again, judgedAgain) }
+    let offered = capture
+    if !isBoard(selection), clearedSecrets.contains(capture.received, by: capture.source, at: now) {
+      return effects + refuseWhole(capture, on: selection, limit: .rival)
     }
+    if let original = repeated(by: capture, on: selection) { capture = joined(capture, with: original) }
+    let isRepetition = capture.source != offered.source
+    let judged = judge(capture, on: selection)
     var records = copyRecords(of: judged, capture, limit: limit, on: selection)
-    if isRepetition { records.append(repetition(by: offerer, like: records.first, on: selection)) }
+    if isRepetition { records.append(repetition(by: offered.source, like: records.first, on: selection)) }
     guard let kept = judged.clip.entries.first else {
       noteRefusal(of: capture, as: judged, on: selection, at: now)
       let holding = Holding(time: capture.selectionTime, clip: boardClip(on: selection))
@@ -51,8 +46,8 @@ extension Bridge {
     if staysWithOwner {
       return effects + keepWithOwner(capture, judged.clip, records: records, on: selection, limit: limit)
     }
-    if !capture.isOurs, isRivalry(judged.clip, isRepetition: isRepetition, on: selection) {
-      phases[selection] = .foreign(owner: capture.owner, source: offerer, isRival: true)
+    if !capture.isOurs, isRivalry(judged.clip, of: offered, isRepetition: isRepetition, on: selection) {
+      phases[selection] = .foreign(owner: capture.owner, source: offered.source, isRival: true)
       effects.append(
         .audit(
           record(
@@ -72,7 +67,7 @@ extension Bridge {
         Claim(holding, expecting: owner, saves: capture.saves, records: records, isCopy: true), on: selection)
   }
 
-  /// Nothing usable came: the selection stays with its owner.
+  /// Nothing usable came of a source that no rule restricts: the selection stays with its owner.
   mutating func leave(_ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit?) -> [Effect] {
     phases[selection] = .foreign(owner: capture.owner, source: capture.source, isRival: false)
     return [.audit(leftRecord(of: capture, on: selection, limit: limit))] + refuseSaves(capture.saves)
@@ -131,7 +126,7 @@ extension Bridge {
       effects += closeConversion(id)
     }
     capture.pending = []
-    capture.failed += capture.later.joined().map { ($0, limit) }
+    capture.failed += capture.later.map { ($0, limit) }
     capture.later = []
     return effects
   }

@@ -8,7 +8,7 @@ struct Capture: Sendable {
   let kind: AuditRecord.Kind
   var selectionTime: ServerTime
   var startedAt: MonotonicTime
-  /// The owner didn't answer TARGETS in time and was left in place. Its answer may still come: a program that was busy for
+  /// The owner, which no rule restricts, didn't answer TARGETS in time and was left in place. Its answer may still come: a program that was busy for
   /// some seconds goes on, and then it must not stay unguarded.
   var isOverdue = false
   /// The conversion to TARGETS, until it is answered.
@@ -16,8 +16,8 @@ struct Capture: Sendable {
   var list: TargetList?
   /// Conversions to content that aren't over.
   var pending: Set<ConversionID> = []
-  /// Targets that are asked for when those before them are whole.
-  var later: [[Target]] = []
+  /// Targets that are asked for one after another, each when the one before is whole.
+  var later: [Target] = []
   /// Whole representations.
   var received: [Representation] = []
   /// Targets that gave nothing, with the limit that was to blame, if one was.
@@ -39,6 +39,8 @@ struct Capture: Sendable {
   var waiting: [WaitingPaste] = []
   /// Whether a program offers again what another one had marked secret.
   var repeatsSecret = false
+  /// Apps whose rules count beside the source's, since one offers what the other had.
+  var repeated: [Subject] = []
 
   /// Whether the file managers' list of files came, and says that they were cut.
   var hasCutFiles: Bool {

@@ -9,6 +9,16 @@ struct Clip: Sendable {
     let representation: Representation
     let decision: Decision
     let audience: Audience
+    /// Whose audiences count as well: those of the apps whose clip this one repeats.
+    var further: [FurtherAudience] = []
+  }
+
+  /// The audience of a clip with the same text that another app has copied a moment before.
+  struct FurtherAudience: Sendable {
+    let source: Subject
+    let audience: Audience
+    /// What set it.
+    let reason: Reason
   }
 
   /// Tells this clip's transfers and verdicts from those of later ones.
@@ -24,12 +34,18 @@ struct Clip: Sendable {
   var derivation: Derivation?
   /// What it brings from the board it was taken from; `nil` for what comes from none.
   var confinement: Confinement?
+  /// Apps beside the source whose rules count, too: the same text was theirs a moment before, or they offer what was the
+  /// source's. No app's rules loosen another's.
+  var repeated: [Subject] = []
   /// Whether it is for programs of this machine alone.
   var isLocalOnly = false
   /// In the owner's own order.
   var entries: [Entry]
 
   var byteCount: Int { entries.reduce(0) { $0 + $1.representation.payload.count } }
+
+  /// Whether it may lie on the boards of its source: whose items know of no other app's rules.
+  var isForItsAppsBoards: Bool { entries.allSatisfy { $0.further.allSatisfy { $0.audience == .everyone } } }
 
   func entry(for target: Target) -> Entry? { entries.first { $0.representation.target == target } }
 
@@ -78,6 +94,8 @@ extension Clip {
     // Whoever cut was the source: the program brings what it made as with a copy.
     let made = action == .cut ? .copy : action
     var requests = [ask(action, source, facts)]
+    // An app always has its own copy.
+    if destination.map({ !$0.isSameApp(as: source) }) ?? true { requests += repeated.map { ask(action, $0, facts) } }
     for step in derivation?.steps ?? [] {
       requests += [ask(action, source, step.input), ask(made, step.program, facts)]
     }
@@ -97,14 +115,19 @@ struct Holding: Sendable {
 enum Phase: Sendable {
   /// Nobody owns it, and nothing is to be done about it.
   case unowned
-  /// Left with its owner: it doesn't answer, is too large, or is a rival that insists.
+  /// Left with its owner, of which no rule could refuse anything: it doesn't answer, is too large, has nothing to keep, or
+  /// is a rival that insists. No restricted source is ever left so.
   case foreign(owner: Window, source: Subject, isRival: Bool)
+  /// Taken from us again and again, each time right upon our claim: met when `until` comes, with what is the newest claim
+  /// then. Then `capturing` or `claiming`.
+  case deferred(OwnerChange, by: Subject, until: MonotonicTime)
   /// A change of owner came before our claim; its event says which. If the owner only ended, its content is ours to keep
   /// and is claimed again; a newer copy or a clear goes first.
   case overtaken(Claim)
   /// Its owner is making a selection, or has just made one, and is left alone (PRIMARY and SECONDARY).
   case lingering(Lingering)
-  /// Read, and left with its owner until somebody who may not have it is about to paste (PRIMARY and SECONDARY).
+  /// Read, and left with its owner: PRIMARY and SECONDARY until somebody who may not have it is about to paste, CLIPBOARD
+  /// while no rule could refuse anything of it.
   case guarded(Guarded)
   /// Its owner is being asked; then `claiming`, `foreign` or `settling`.
   case capturing(Capture)
@@ -114,6 +137,11 @@ enum Phase: Sendable {
   case held(Holding)
   /// Without owner; claimed empty when `until` comes and nothing has happened.
   case settling(until: MonotonicTime, time: ServerTime)
+}
+
+extension Phase {
+  /// Whether what was read is left with its owner.
+  var isLeftWithOwner: Bool { if case .guarded = self { true } else { false } }
 }
 
 /// A hand-over (SAVE_TARGETS) that is answered when the content is ours.

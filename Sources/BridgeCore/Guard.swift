@@ -41,6 +41,7 @@ extension Bridge {
 
   private func mode(of selection: NamedAtom) -> SelectionGuard {
     switch selection {
+    case atoms.clipboard: policy.clipboard
     case atoms.primary: policy.primary
     case atoms.secondary: policy.secondary
     default: .own
@@ -50,10 +51,12 @@ extension Bridge {
   /// Whether `selection` comes with marking and not with a command, so that its making takes a while and shows.
   func isMadeByPointer(_ selection: NamedAtom) -> Bool { selection == atoms.primary || selection == atoms.secondary }
 
-  /// Whether an owner keeps `selection` after it has been read.
+  /// Whether an owner keeps `selection` after it has been read: of what is marked until somebody is about to paste it, of
+  /// CLIPBOARD while no rule could refuse anything of it.
   func staysWithOwner(_ source: Subject, on selection: NamedAtom) -> Bool {
-    isMadeByPointer(selection) && mode(of: selection) == .guard
-      && !policy.isProtected(source, on: policyName(of: selection))
+    guard selection != atoms.drag, !isBoard(selection), mode(of: selection) == .guard else { return false }
+    return isMadeByPointer(selection)
+      ? !policy.isProtected(source, on: policyName(of: selection)) : !policy.isRestricted(source)
   }
 
   /// The targets of which a capture asks: of what is merely marked, text alone, and what says that it is secret. Beside
@@ -123,14 +126,21 @@ extension Bridge {
         readAt: old == nil ? capture.startedAt : MonotonicTime(nanoseconds: 0)))
     // What is read once more for a paste was written down the first time.
     guard earlier == nil else { return [] }
-    guard clip == nil else {
-      return records.map { record in
-        var record = record
-        if record.outcome == .kept || record.outcome == .keptInPart { record.outcome = .left }
-        return .audit(record)
-      }
+    guard let clip else {
+      return refuseSaves(capture.saves) + [.audit(leftRecord(of: capture, on: selection, limit: limit))]
     }
-    return [.audit(leftRecord(of: capture, on: selection, limit: limit))]
+    let mirrored = selection == atoms.clipboard ? mirror(clip) : []
+    let left = records.map { record in
+      var record = record
+      if record.outcome == .kept || record.outcome == .keptInPart { record.outcome = .left }
+      return Effect.audit(record)
+    }
+    guard capture.saves.isEmpty else {
+      // The source is about to end, and wants its content kept.
+      let holding = Holding(time: capture.selectionTime, clip: clip)
+      return mirrored + left + claim(Claim(holding, expecting: capture.owner, saves: capture.saves), on: selection)
+    }
+    return mirrored + left
   }
 
   /// What was read has had its time; the owner still has it.
@@ -163,7 +173,7 @@ extension Bridge {
           AuditRecord(
             kind: .clear, selection: policyName(of: selection), source: source, verdict: .allow,
             reason: .builtInDefault, outcome: .dropped)))
-    case .unowned, .foreign, .lingering, .claiming, .settling: break
+    case .unowned, .foreign, .deferred, .lingering, .claiming, .settling: break
     }
     guard change.cause != .set, let clip else {
       phases[selection] = .unowned

@@ -18,6 +18,7 @@ struct AnswerMemory: Sendable {
     var proofs = 0
     var targets: [Target] = []
     var isStruck = false
+    var isSlow = false
   }
 
   private var entries: [String: Entry] = [:]
@@ -47,6 +48,12 @@ struct AnswerMemory: Sendable {
   /// It answered after its loss.
   mutating func answered(_ source: Subject) { change(source) { $0.proofs += 1 } }
 
+  /// It couldn't be read in the time that a restricted source has.
+  mutating func wasSlow(_ source: Subject) { change(source) { $0.isSlow = true } }
+
+  /// Whether that was so.
+  func isSlow(_ source: Subject) -> Bool { entry(of: source)?.isSlow ?? false }
+
   /// It didn't: it is never robbed first again.
   mutating func failed(_ source: Subject) { change(source) { $0.isStruck = true } }
 
@@ -63,11 +70,13 @@ struct AnswerMemory: Sendable {
   }
 }
 
-/// A conversion asked for right before a claim, to see whether its owner answers it after its loss. Its content is had
-/// already.
+/// One of two conversions asked for at once right before a claim, to see whether their owner answers several, and after its
+/// loss. Their content is had already.
 struct Probe: Sendable {
   let source: Subject
   let until: MonotonicTime
+  /// The other one.
+  var twin: ConversionID?
 }
 
 /// A paste that came while what it asks for was still on its way to us.
@@ -94,8 +103,9 @@ extension Bridge {
       (bridge: inout Bridge) in
       bridge.read(change.owner, source, time: change.selectionTime, on: change.selection, at: now)
     }
+    let isProtected = policy.isProtected(source, on: policyName(of: change.selection))
     guard change.selection == atoms.clipboard, change.cause == .set,
-      policy.isProtected(source, on: policyName(of: change.selection))
+      isProtected || answers.isSlow(source) && policy.isRestricted(source)
     else { return effects(&self) }
     if change.lock == .held {
       let effects = effects(&self)
@@ -106,7 +116,7 @@ extension Bridge {
       return effects
     }
     if let targets = answers.targets(of: source) { return ownFirst(change, source, targets, at: now) }
-    guard change.lock == .missed else { return effects(&self) }
+    guard isProtected, change.lock == .missed else { return effects(&self) }
     // Reading it as if nothing had been would let everybody else read it, too.
     let capture = Capture(
       owner: change.owner, source: source, kind: kind(on: change.selection), selectionTime: change.selectionTime,
@@ -135,10 +145,15 @@ extension Bridge {
   /// The others go on now: what is still being read is taken first, and what its source doesn't give after that is lost.
   mutating func lockEnds() -> [Effect] {
     let selection = atoms.clipboard
-    guard case .capturing(var capture) = phases[selection], capture.isLocked, capture.claim == nil else { return [] }
+    guard case .capturing(let capture) = phases[selection], capture.isLocked, capture.claim == nil else { return [] }
+    return takeNow(capture, on: selection, limit: .lockTimeout)
+  }
+
+  /// Takes a selection whose owner is still being read: what it was asked for it may still give, what it wasn't is lost.
+  mutating func takeNow(_ capture: Capture, on selection: NamedAtom, limit: AuditRecord.Limit) -> [Effect] {
+    var capture = capture
     guard capture.listing == nil else {
-      return abandonConversions(of: &capture, limit: .lockTimeout)
-        + refuseWhole(capture, on: selection, limit: .lockTimeout)
+      return abandonConversions(of: &capture, limit: limit) + refuseWhole(capture, on: selection, limit: limit)
     }
     capture.claim = .asked(
       for: capture.received.map(\.target) + capture.pending.compactMap { conversions[$0]?.transfer.target })
@@ -233,25 +248,36 @@ extension Bridge {
 
   // MARK: probes
 
-  /// Before a protected source loses its copy, asks it once more for some text of which we have everything: whether it
-  /// answers tells whether its next copy may be taken first.
+  /// Before a source loses its copy whose next one would better be taken first, asks it once more for its list and some text
+  /// of which we have everything: whether it answers both tells whether that may be done.
   mutating func probe(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
-    guard selection == atoms.clipboard, !capture.isOurs, !capture.isCleared,
-      policy.isProtected(capture.source, on: policyName(of: selection)), answers.wantsProof(of: capture.source),
+    guard selection == atoms.clipboard, !capture.isOurs, !capture.isCleared, answers.wantsProof(of: capture.source),
+      policy.isProtected(capture.source, on: policyName(of: selection))
+        || answers.isSlow(capture.source) && policy.isRestricted(capture.source),
       let text = capture.received.filter({ TargetList.isPlainText($0.target.name) })
         .min(by: { $0.payload.count < $1.payload.count }), text.payload.count <= Self.probeBytes
     else { return [] }
     answers.offered(capture.list?.wanted ?? [], by: capture.source)
-    let id = nextConversion()
-    probes[id] = Probe(source: capture.source, until: now.advanced(byMilliseconds: Self.probeMilliseconds))
-    return [.convert(id, selection: selection, target: text.target, time: capture.selectionTime)]
+    let (list, content) = (nextConversion(), nextConversion())
+    let until = now.advanced(byMilliseconds: Self.probeMilliseconds)
+    probes[list] = Probe(source: capture.source, until: until, twin: content)
+    probes[content] = Probe(source: capture.source, until: until, twin: list)
+    return [(list, atoms.targets), (content, text.target)].map { id, target in
+      .convert(id, selection: selection, target: target, time: capture.selectionTime)
+    }
   }
 
   /// The answer to a probe; `nil` when it is to something else.
   mutating func probeAnswered(_ id: ConversionID, isStored: Bool) -> [Effect]? {
     guard let probe = probes.removeValue(forKey: id) else { return nil }
-    if isStored { answers.answered(probe.source) } else { answers.failed(probe.source) }
+    let twin = probe.twin.flatMap { probes[$0] == nil ? nil : $0 }
     // What it stored is never read: it goes with the window.
+    guard isStored else {
+      answers.failed(probe.source)
+      if let twin { probes[twin] = nil }
+      return [id, twin].compactMap { $0.map { .endConversion($0, reusable: false) } }
+    }
+    if twin == nil { answers.answered(probe.source) }
     return [.endConversion(id, reusable: false)]
   }
 
@@ -274,9 +300,9 @@ extension Bridge {
   /// Whether CLIPBOARD is in nobody's hands any more but ours, or is to be left where it is.
   public var isCopyTaken: Bool {
     switch phases[atoms.clipboard] {
-    case .held, .foreign: true
+    case .held, .foreign, .guarded: true
     case .capturing(let capture): capture.isOurs || capture.isOverdue
-    case .unowned, .overtaken, .lingering, .guarded, .claiming, .settling, nil: false
+    case .unowned, .overtaken, .lingering, .deferred, .claiming, .settling, nil: false
     }
   }
 }

@@ -74,7 +74,7 @@ extension Bridge {
     guard policy.primary == .guard else { return false }
     switch phases[atoms.primary] {
     case .lingering, .guarded, .capturing: return true
-    case .unowned, .foreign, .overtaken, .claiming, .held, .settling, nil: return false
+    case .unowned, .foreign, .deferred, .overtaken, .claiming, .held, .settling, nil: return false
     }
   }
 
@@ -92,7 +92,7 @@ extension Bridge {
       if let effects = foresee(press, guarded.source) { return effects }
       return readAgain(guarded, at: now)
     case .capturing(let capture): return foresee(press, capture.source) ?? []
-    case .claiming, .overtaken: return []
+    case .claiming, .overtaken, .deferred: return []
     // Ours, so each conversion is decided when it comes; or nothing is there to be guarded.
     case .held, .unowned, .foreign, .settling, nil: return endPress(press, replays: true)
     }

@@ -32,8 +32,9 @@ extension Bridge {
     guard let clip = holding.clip else { return nil }
     // A second request into a property that still holds a transfer replaces it: its requestor has given it up.
     var before = drop(key, outcome: .incomplete, limit: nil)
-    let isOneShot =
-      decision.obligations.oneShot || clip.entry(for: form.target)?.decision.obligations.oneShot == true
+    // A form that the source doesn't list has the content of one that it does.
+    let entry = clip.entry(for: form.target) ?? clip.entries.first { $0.representation.payload == form.payload }
+    let isOneShot = decision.obligations.oneShot || entry?.decision.obligations.oneShot == true
     guard OutgoingTransfer.isNeeded(for: form.payload) else {
       before.append(
         .store(

@@ -53,6 +53,11 @@ public struct PolicySet: Sendable {
 
   /// Whether no policy file said anything: everything is allowed.
   public var isEmpty: Bool { managed.isEmpty && user.isEmpty && !isLocked }
+  /// How CLIPBOARD is treated: taken over after every copy, or left with its source while no rule could refuse anything of it.
+  public var clipboard: SelectionGuard {
+    let hasRules = isLocked || storage.decides
+    return [managed.clipboard, user.clipboard].compactMap(\.self).max() ?? (hasRules ? .own : .guard)
+  }
   /// How PRIMARY is treated. A user can only tighten what managed files leave at `guard` or say.
   public var primary: SelectionGuard { stricter(\.primary, default: .guard) }
   /// How SECONDARY is treated.

@@ -159,6 +159,8 @@ public struct Ruleset: Hashable, Sendable {
   public var defaultDecision: DefaultDecision?
   /// The limits that it sets.
   public var limits: [LimitName: Int] = [:]
+  /// How CLIPBOARD is treated: `own` or `guard`.
+  public var clipboard: SelectionGuard?
   /// How PRIMARY is treated.
   public var primary: SelectionGuard?
   /// How SECONDARY is treated.

@@ -85,15 +85,57 @@ public struct Payload: Sendable {
     return unsafe first.withBytes { unsafe $0.starts(with: prefix) }
   }
 
-  /// A digest of the first `limit` bytes under this process's random key: equal content has equal digests.
-  public func digest(ofFirst limit: Int) -> Int {
+  /// A digest of the content under this process's random key: of a long one the first and the last `limit` bytes count.
+  public func digest(ofEnds limit: Int) -> Int {
     var hasher = Hasher()
-    var rest = limit
-    for segment in segments where rest > 0 {
-      unsafe segment.withBytes { unsafe hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0.prefix(rest))) }
-      rest -= segment.count
+    unsafe forEachEnd(limit) { unsafe hasher.combine(bytes: $0) }
+    return hasher.finalize()
+  }
+
+  /// The same of a text whose line ends count alike, however they are written, and whose blanks at the end don't count.
+  /// Equal texts in this sense have equal digests.
+  public func textDigest(ofEnds limit: Int) -> Int {
+    var hasher = Hasher()
+    // Blanks count only when something follows them.
+    var blanks: [UInt8] = []
+    var isAfterReturn = false
+    unsafe forEachEnd(limit) { bytes in
+      for index in bytes.indices {
+        let byte = unsafe bytes[index]
+        // Written as CR, LF or both, a line end is one.
+        defer { isAfterReturn = byte == 0x0d }
+        switch byte {
+        case 0x0a where isAfterReturn: continue
+        case 0x0a, 0x0d: blanks.append(0x0a)
+        case 0x09, 0x20: blanks.append(byte)
+        default:
+          for blank in blanks { hasher.combine(blank) }
+          blanks.removeAll(keepingCapacity: true)
+          hasher.combine(byte)
+        }
+      }
     }
     return hasher.finalize()
+  }
+
+  /// Calls `body` with the first and the last `limit` bytes, piece by piece, each byte once.
+  private func forEachEnd(_ limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    var start = 0
+    for segment in segments {
+      unsafe segment.withBytes { bytes in
+        let head = max(0, min(limit - start, bytes.count))
+        let tail = min(bytes.count, max(head, max(limit, count - limit) - start))
+        if head > 0 { unsafe body(UnsafeRawBufferPointer(rebasing: bytes[..<head])) }
+        if tail < bytes.count { unsafe body(UnsafeRawBufferPointer(rebasing: bytes[tail...])) }
+      }
+      start += segment.count
+    }
+  }
+
+  /// Whether all bytes are ASCII, which is the same in every encoding of text; only of at most `limit` bytes.
+  public func isASCII(upTo limit: Int) -> Bool {
+    guard count <= limit else { return false }
+    return segments.allSatisfy { segment in unsafe segment.withBytes { unsafe $0.allSatisfy { $0 < 0x80 } } }
   }
 
   /// All bytes in one array, for small content and tests; the array is not wiped.

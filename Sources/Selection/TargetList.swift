@@ -3,22 +3,10 @@
 ///
 /// This is the one place that leaves targets out; docs/icccm.md prints it. What is left out is not offered either.
 public struct TargetList: Hashable, Sendable {
-  /// The content targets to ask for, text first, what may end the owner's content last, else in the owner's order, each
-  /// once.
+  /// The content targets to ask for, each once, in the order in which they are asked: text first, pictures after everything
+  /// else, what may end the owner's content last, else in the owner's order. Owners make most formats only when asked
+  /// (measured: LibreOffice needs seconds for the pictures of many cells, and does nothing else meanwhile).
   public let wanted: [Target]
-  /// The same in turns: what is asked for at once, then what waits until all of that is whole.
-  ///
-  /// LibreOffice makes each format only when it is asked, does nothing else meanwhile, and goes on with chunked answers
-  /// when no request waits. All at once, the text of many cells would come last, after seconds of making pictures, and two
-  /// large documents side by side were seen to stand still for 5 s. So: its text, then one after another.
-  public var turns: [[Target]] {
-    guard wanted.contains(where: { $0.name.hasPrefix(Self.officeFormats) }) else { return [wanted] }
-    let text = wanted.filter { Self.isPlainText($0.name) }
-    let pictures = wanted.filter { Self.isPicture($0.name) }
-    let documents = wanted.filter { !Self.isPlainText($0.name) && !Self.isPicture($0.name) }
-    return [text].filter { !$0.isEmpty } + (documents + pictures).map { [$0] }
-  }
-
   /// The content targets in the owner's own order: the order in which we list them.
   public let offered: [Target]
   /// Content targets beyond the limit, which are not offered.
@@ -35,13 +23,15 @@ public struct TargetList: Hashable, Sendable {
     let hasPNG = content.contains { $0.name == "image/png" }
     let hasDrawing = content.contains { $0.name == Self.inkscapeDrawing }
     let kept = content.filter {
-      !(hasPNG && Self.isRasterDuplicate($0.name)) && !(hasDrawing && Self.inkscapeExports.contains($0.name))
+      !(hasPNG && $0.name != Self.bitmap && Self.isRasterDuplicate($0.name))
+        && !(hasDrawing && Self.inkscapeExports.contains($0.name))
     }
     offered = Array(kept.prefix(limit))
     beyondLimit = kept.count - offered.count
     let text = offered.filter { Self.isPlainText($0.name) }
     let last = offered.filter { $0.name == Self.copiedFiles }
-    wanted = text + offered.filter { !Self.isPlainText($0.name) && $0.name != Self.copiedFiles } + last
+    let others = offered.filter { !Self.isPlainText($0.name) && $0.name != Self.copiedFiles }
+    wanted = text + others.filter { !Self.isPicture($0.name) } + others.filter { Self.isPicture($0.name) } + last
     listsSaveTargets = listed.contains { $0.name == "SAVE_TARGETS" }
   }
 
@@ -67,6 +57,9 @@ public struct TargetList: Hashable, Sendable {
 
   /// xsel lists INCR, which is a property's type and nothing to convert to (ICCCM 2.7.2).
   public static let typesListedAsTargets: Set<String> = ["INCR"]
+
+  /// The one raster encoding that is kept beside PNG: agents of remote desktops know no other (measured: xrdp).
+  public static let bitmap = "image/bmp"
 
   /// The file managers' list of copied or cut files. Of cut ones PCManFM gives it once and clears the selection as it does;
   /// what is asked after it is refused.

@@ -105,8 +105,9 @@ extension Display {
 
   /// Asks the owner of `selection` for `target`, on a window of this conversion's own.
   public func convert(_ conversion: ConversionID, selection: Atom, target: Atom, time: ServerTime) {
-    for window in requestors.takeOverdue(at: .now) { xcb.destroyWindow(window.id) }
-    let window = requestors.open(conversion, target: target, make: makeWindow)
+    let now = MonotonicTime.now
+    for window in requestors.takeOverdue(at: now) { xcb.destroyWindow(window.id) }
+    let window = requestors.open(conversion, at: now, make: makeWindow)
     xcb.convertSelection(
       requestor: window.id, selection: selection.id, target: target.id, property: answerProperty.id,
       time: time.milliseconds)

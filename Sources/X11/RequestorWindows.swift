@@ -10,36 +10,34 @@ import Selection
 nonisolated struct RequestorWindows {
   /// Windows kept for the next conversions. Our choice: most clips have fewer targets.
   static let spareCount = 32
+  /// How long a spare window rests before it serves again. Our choice: a second answer comes within milliseconds.
+  static let restMilliseconds = 1_000
   /// Windows kept for late answers. Our choice: four clips of the most targets.
   static let retiredCount = 1_024
   /// How long a late answer is waited for. Our choice: three times the longest capture.
   static let retiredMilliseconds = 30_000
 
-  /// A conversion that is open on a window.
-  struct Open {
-    let conversion: ConversionID
-    let target: Atom
-  }
-
   private var windows: [ConversionID: Window] = [:]
-  private var open: [Window: Open] = [:]
-  private var spare: [Window] = []
+  private var open: [Window: ConversionID] = [:]
+  private var spare: [(window: Window, since: MonotonicTime)] = []
   private var retired: [(window: Window, since: MonotonicTime)] = []
 
   /// The window of an open conversion.
   func window(of conversion: ConversionID) -> Window? { windows[conversion] }
 
   /// The conversion that is open on `window`.
-  func conversion(on window: Window) -> Open? { open[window] }
+  func conversion(on window: Window) -> ConversionID? { open[window] }
 
   /// Whether the window is in use or will be: not destroyed by ourselves.
-  func contains(_ window: Window) -> Bool { open[window] != nil || spare.contains(window) }
+  func contains(_ window: Window) -> Bool { open[window] != nil || spare.contains { $0.window == window } }
 
-  /// Takes a spare window for `conversion` to `target`, or one that `make` makes.
-  mutating func open(_ conversion: ConversionID, target: Atom, make: () -> Window) -> Window {
-    let window = spare.popLast() ?? make()
+  /// Takes a window for `conversion` that has been spare for a while, or one that `make` makes: an owner that answers
+  /// twice must not answer the next question.
+  mutating func open(_ conversion: ConversionID, at now: MonotonicTime, make: () -> Window) -> Window {
+    let isRested = spare.first.map { now >= $0.since.advanced(byMilliseconds: Self.restMilliseconds) } ?? false
+    let window = isRested ? spare.removeFirst().window : make()
     windows[conversion] = window
-    open[window] = Open(conversion: conversion, target: target)
+    open[window] = conversion
     return window
   }
 
@@ -51,7 +49,7 @@ nonisolated struct RequestorWindows {
       retired.append((window, now))
       return nil
     }
-    spare.append(window)
+    spare.append((window, now))
     return window
   }
 

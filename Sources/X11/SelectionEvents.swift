@@ -82,8 +82,7 @@ extension Display {
         ConversionRequest(
           requestor: requestor, selection: names[0], target: names[1], property: property, time: time),
         isServed: isServed)
-    case .selectionNotify(let requestor, _, let target, let property):
-      return answer(on: requestor, target: target, property: property)
+    case .selectionNotify(let requestor, _, _, let property): return answer(on: requestor, property: property)
     case .selectionClear(_, let selection): return .selectionLost(selection)
     case .propertyChanged(let window, let property, let isDeleted, _):
       return propertyChange(window: window, property: property, isDeleted: isDeleted)
@@ -109,25 +108,23 @@ extension Display {
     return .selection(.conversionRequested(request))
   }
 
-  private func answer(on window: Window, target: Atom, property: Atom) -> IncomingEvent? {
+  private func answer(on window: Window, property: Atom) -> IncomingEvent? {
     if requestors.takeRetired(window) {
       xcb.destroyWindow(window.id)
       return nil
     }
-    // Anybody may send one. Only the window and the target tell that it is ours to await, and only our own property is
-    // read. An owner that answers twice would otherwise answer the next question on the same window. Qt 5 refuses what is
-    // dragged without naming a target (measured).
-    guard let open = requestors.conversion(on: window),
-      open.target == target || target == .none && property == .none
-    else { return nil }
-    return .selection(.conversionAnswered(open.conversion, stored: property == answerProperty))
+    // Anybody may send one. Only the window tells that it is ours to await, since each conversion has its own, and only our own
+    // property is read: owners name another target (FLTK answers TEXT as UTF8_STRING), no target (Qt 5 when it refuses what is
+    // dragged), or another time than they were asked with (all measured).
+    guard let conversion = requestors.conversion(on: window) else { return nil }
+    return .selection(.conversionAnswered(conversion, stored: property == answerProperty))
   }
 
   private func propertyChange(window: Window, property: Atom, isDeleted: Bool) -> IncomingEvent? {
     if isOurs(window) {
       guard !isDeleted, property == answerProperty, let conversion = requestors.conversion(on: window)
       else { return nil }
-      return .selection(.chunkStored(conversion.conversion))
+      return .selection(.chunkStored(conversion))
     }
     if window == root, !isDeleted { return .rootPropertySet(property) }
     guard isDeleted, watchCounts[window] != nil else { return nil }

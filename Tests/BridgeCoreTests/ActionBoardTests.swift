@@ -212,11 +212,12 @@ import Testing
   }
 }
 
-/// Nobody gets an endless fight over a board's selection.
+/// A fight over a board's selection is answered for as long as it lasts, and not faster than every 50 ms.
 @Suite struct BoardFightTests {
   private static let name = BoardTests.name
 
-  @Test("a stranger that claims it again and again is met three times, then left alone for 2 s, and told of once")
+  @Test(
+    "a stranger that claims it again and again is met each time, with a rest between, and written down once a minute")
   func stranger() throws {
     var stage = BoardTests.stage()
     let board = stage.atom(Self.name)
@@ -224,21 +225,23 @@ import Testing
     stage.wait(milliseconds: 5_000)
     stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board)
     let before = stage.claims.count
-    for _ in 0..<20 { stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board) }
-    #expect(stage.claims.count - before == 3)
-    #expect(stage.owners[board] == Window(0x50_0001) && stage.bridge.isSettled)
+    for _ in 0..<400 {
+      stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board)
+      stage.wait(milliseconds: 5)
+    }
+    // Two seconds, of which the first rounds are met at once.
+    #expect((50...60).contains(stage.claims.count - before))
+    stage.wait(milliseconds: 50)
+    #expect(stage.owners[board] == Stage.daemon && stage.bridge.isSettled)
     #expect(stage.audit.count { $0.limit == .rival } == 1)
     #expect(BoardTests.content(stage.call(.read(Self.name, item: nil, type: "UTF8_STRING"), by: Apps.report)) == "ours")
-    // After the pause it is taken once, and stays ours if nobody minds.
-    stage.wait(milliseconds: 2_000)
-    #expect(stage.owners[board] == Stage.daemon && stage.claims.count - before == 4)
     #expect(BoardTests.text(stage.paste("UTF8_STRING", by: Apps.report, from: board)) == "ours")
+    #expect(stage.paste("UTF8_STRING", by: Apps.browser, from: board) == nil)
     #expect(stage.bridge.nextDeadline == nil)
+    // A member's copy in the middle of it counts.
     for _ in 0..<20 { stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board) }
-    #expect(stage.claims.count - before == 7)
-    #expect(stage.audit.count { $0.limit == .rival } == 1, "the same fight")
-    // A member's copy needn't wait for the end of the pause.
     stage.copy(BoardTests.owner("meanwhile"), on: board)
+    stage.wait(milliseconds: 50)
     #expect(BoardTests.text(stage.paste("UTF8_STRING", by: Apps.report, from: board)) == "meanwhile")
     for _ in 0..<20 { stage.copy(BoardTests.owner(0x50_0001, Apps.browser, "theirs"), on: board) }
     // It ends: the selection is ours at once.
@@ -246,15 +249,15 @@ import Testing
     #expect(stage.owners[board] == Stage.daemon)
   }
 
-  @Test("a member that answers every claim with one of its own is left alone, too, and its copy is kept")
+  @Test("a member that answers every claim with one of its own has its newest copy kept")
   func member() {
     var stage = BoardTests.stage()
     let board = stage.atom(Self.name)
     stage.copy(BoardTests.owner("0"), on: board)
     let before = stage.claims.count
     for count in 1...30 { stage.copy(BoardTests.owner("\(count)"), on: board) }
-    #expect(stage.claims.count - before == 8)
-    stage.wait(milliseconds: 2_000)
+    #expect(stage.claims.count - before == 16)
+    stage.wait(milliseconds: 50)
     #expect(stage.owners[board] == Stage.daemon)
     #expect(BoardTests.text(stage.paste("UTF8_STRING", by: Apps.report, from: board)) == "30")
     // A person's copies come with time between them.

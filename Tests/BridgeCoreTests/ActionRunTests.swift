@@ -14,7 +14,7 @@ import Testing
   private static func exe(_ path: String) -> Matcher { .executable(Glob(literally: path, style: .path)) }
 
   private func copied(
-    _ policy: PolicySet = .allowEverything, by app: Subject = Apps.ledger, _ more: [(String, Stage.Reply)] = []
+    _ policy: PolicySet = Policies.owning, by app: Subject = Apps.ledger, _ more: [(String, Stage.Reply)] = []
   ) -> Stage {
     var stage = Stage(policy)
     stage.copy(

@@ -89,19 +89,23 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(!stage.hasOpenConversions)
   }
 
-  /// A chunked answer stands still while its owner makes other answers: as long as those come, it isn't given up.
-  @Test func progressOfOneTargetCountsForAll() {
+  /// At most one conversion is outstanding, chunks included: many owners have one transfer at a time (field A6).
+  @Test func oneConversionAtATime() {
     var stage = Stage()
     stage.copy(
       .init(
         0x40_0001, Apps.ledger,
-        [("UTF8_STRING", .bytes(text)), ("text/html", .chunks([[1], [2], []])), ("a/b", .silent)]))
-    stage.wait(milliseconds: 4_000)
-    stage.feed(.conversionAnswered(ConversionID(4), stored: false), nil)
+        [
+          ("text/html", .chunks([[1], [2], []])), ("UTF8_STRING", .bytes(text)), ("a/b", .silent),
+          ("c/d", .bytes(text)),
+        ]))
+    #expect(stage.asked == ["TARGETS", "UTF8_STRING", "text/html"])
     stage.wait(milliseconds: 4_000)
     for _ in 0..<3 { stage.storeChunks() }
+    #expect(stage.asked == ["TARGETS", "UTF8_STRING", "text/html", "a/b"])
+    stage.feed(.conversionAnswered(ConversionID(4), stored: false), nil)
     #expect(stage.owner == Stage.daemon)
-    #expect(stage.list(by: Apps.browser) == ["UTF8_STRING", "text/html"])
+    #expect(stage.list(by: Apps.browser) == ["text/html", "UTF8_STRING", "c/d"])
   }
 
   /// An owner that can't list its targets is asked for text by its common names.
@@ -114,7 +118,7 @@ private let text: [UInt8] = Array("content".utf8)
   /// Everything is refused at first: an allowed source keeps its selection, a restricted one is held empty, since it may
   /// give to others what it didn't give to us.
   @Test func everythingRefused() {
-    for (policy, isHeld) in [(PolicySet.allowEverything, false), (Policies.financeStays, true)] {
+    for (policy, isHeld) in [(Policies.owning, false), (Policies.financeStays, true)] {
       var stage = Stage(policy)
       stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .refuse), ("text/html", .nothingStored)]))
       #expect((stage.owner == Stage.daemon) == isHeld)
@@ -153,7 +157,7 @@ private let text: [UInt8] = Array("content".utf8)
 
   /// Nothing came before T_cap: an allowed source keeps its selection, a restricted one is held empty.
   @Test func nothingInTime() {
-    for (policy, isHeld) in [(PolicySet.allowEverything, false), (Policies.financeStays, true)] {
+    for (policy, isHeld) in [(Policies.owning, false), (Policies.financeStays, true)] {
       var stage = Stage(policy)
       stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .silent)]))
       stage.wait(milliseconds: 10_000)
@@ -341,13 +345,17 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(stage.paste("UTF8_STRING", by: Apps.browser)?.bytes == text)
   }
 
-  /// A copy with nothing to offer is an empty copy: it clears.
-  @Test func emptyCopyClears() {
-    var stage = Stage()
-    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
-    stage.copy(.init(0x50_0001, Apps.report, []))
-    #expect(stage.owner == Stage.daemon)
-    #expect(stage.list(by: Apps.report) == [])
+  /// An owner with nothing to offer has nothing to keep, and stays (field C1); of a restricted one nothing is known, so that is
+  /// an empty copy: it clears.
+  @Test func ownerWithoutContent() {
+    for (policy, isHeld) in [(Policies.owning, false), (Policies.financeStays, true)] {
+      var stage = Stage(policy)
+      stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+      stage.copy(.init(0x50_0001, Apps.report, [("DELETE", .bytes([]))]))
+      #expect((stage.owner == Stage.daemon) == isHeld)
+      #expect(stage.asked == ["TARGETS", "UTF8_STRING", "TARGETS"])
+      #expect(stage.list(by: Apps.report) == (isHeld ? [] : nil))
+    }
   }
 
   /// Over MAX nothing is cut: the clip stays with its owner, or is refused if its source is restricted (K16 B146).

@@ -11,7 +11,7 @@ private let text: [UInt8] = Array("content".utf8)
   }
 
   private func take(
-    _ replies: [(String, Stage.Reply)], isKnownCut: Bool, under policy: PolicySet = .allowEverything
+    _ replies: [(String, Stage.Reply)], isKnownCut: Bool, under policy: PolicySet = Policies.owning
   ) -> Stage {
     var stage = Stage()
     stage.replacePolicy(policy)

@@ -31,7 +31,7 @@ import Testing
 
   @Test("without a word of drags in the policy nobody hears of one")
   func unheard() {
-    for policy in [PolicySet.allowEverything, Policies.financeStays] {
+    for policy in [Policies.owning, Policies.financeStays] {
       let stage = dragging(policy, texts())
       #expect(!stage.bridge.watchedSelections.contains(stage.atoms.drag))
       #expect(stage.effects.isEmpty && stage.bridge.nextDeadline == nil)
@@ -187,7 +187,7 @@ import Testing
     let drag = stage.atoms.drag
     stage.replacePolicy(Self.leavesNot)
     #expect(stage.paste("UTF8_STRING", by: Apps.report, from: drag) == nil)
-    stage.replacePolicy(.allowEverything)
+    stage.replacePolicy(Policies.owning)
     #expect(stage.owners[drag] == Window.none && stage.bridge.nextDeadline == nil)
     #expect(!stage.bridge.watchedSelections.contains(drag))
   }

@@ -95,6 +95,7 @@ import Testing
     for number in 0..<20 {
       stage.copy(owner(Apps.ledger, 0x40_0001 + UInt32(number)))
       _ = stage.paste("UTF8_STRING", by: Apps.browser)
+      stage.wait(milliseconds: 200)
     }
     #expect(stage.person.told.map(\.isLast) == Array(repeating: false, count: 9) + [true])
     #expect(stage.bridge.noticesLeftOut == 10)
@@ -104,6 +105,7 @@ import Testing
       stage.copy(owner(Apps.ledger, 0x40_0101 + UInt32(number)))
       stage.person.signs[Apps.tool] = .behind
       _ = stage.paste("UTF8_STRING", by: Apps.tool)
+      stage.wait(milliseconds: 200)
     }
     #expect(stage.person.told.count == 13)
     _ = stage.paste("UTF8_STRING", by: Apps.browser)

@@ -21,6 +21,8 @@ import Testing
       #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool, from: stage.primary)) == "P\(round)")
       #expect(stage.text(stage.paste("UTF8_STRING", by: Apps.tool)) == "C\(round)")
       #expect(stage.paste("text/html", by: Apps.tool, from: stage.primary) == nil)
+      // No person copies again at once.
+      stage.wait(milliseconds: 200)
     }
     let before = stage.effects.count
     stage.copy(marked(Apps.browser, "drag"), on: stage.atom("XdndSelection"))

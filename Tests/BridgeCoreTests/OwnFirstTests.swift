@@ -52,7 +52,7 @@ private let text: [UInt8] = Array("content".utf8)
   @Test func aCopyUnderTheLockIsTakenLastAndTriesTheSourceOut() {
     var stage = Stage(Self.policy)
     let done = effects(of: &stage) { $0.copy(Self.plain, lock: .held) }
-    #expect(order(done) == ["TARGETS", "UTF8_STRING", "text/html", "UTF8_STRING", "claim"])
+    #expect(order(done) == ["TARGETS", "UTF8_STRING", "text/html", "TARGETS", "UTF8_STRING", "claim"])
     #expect(lastCopy(stage)?.outcome == .kept && !stage.hasOpenConversions)
     #expect(stage.paste("text/html", by: Apps.browser)?.bytes == text)
   }
@@ -81,8 +81,8 @@ private let text: [UInt8] = Array("content".utf8)
   @Test func othersAreTakenLastWithoutTheLock() {
     var stage = Stage(Self.policy)
     let done = effects(of: &stage) { $0.copy(Self.plain) }
-    #expect(order(done).last == "claim" && order(done).first == "TARGETS" && order(done).count == 5)
-    var free = Stage(.allowEverything)
+    #expect(order(done).last == "claim" && order(done).first == "TARGETS" && order(done).count == 6)
+    var free = Stage(Policies.owning)
     let unprotected = effects(of: &free) { $0.copy(Self.plain) }
     #expect(order(unprotected) == ["TARGETS", "UTF8_STRING", "text/html", "claim"], "nobody is tried out")
   }
@@ -191,7 +191,7 @@ private let text: [UInt8] = Array("content".utf8)
   }
 
   @Test func theEndOfTheLockMeansNothingToOthers() {
-    var stage = Stage(.allowEverything)
+    var stage = Stage(Policies.owning)
     stage.copy(Self.owner([("UTF8_STRING", .chunks([text, []]))]))
     #expect(effects(of: &stage) { $0.feed(.lockEnds, nil) }.isEmpty)
     stage.storeChunks()

@@ -18,8 +18,16 @@ enum Policies {
     ruleset.rules = rules
     ruleset.boards = boards
     ruleset.limits = limits
+    ruleset.clipboard = .own
     return PolicySet(managed: ruleset, user: Ruleset())
   }
+
+  /// Allows everything, and takes CLIPBOARD after every copy nevertheless.
+  static let owning: PolicySet = {
+    var ruleset = Ruleset()
+    ruleset.clipboard = .own
+    return PolicySet(managed: ruleset, user: Ruleset())
+  }()
 
   static let denyLedgerCopies = set([
     rule("no copies", .deny) {

@@ -99,7 +99,10 @@ import Testing
         let target = ["UTF8_STRING", "text/html", "TARGETS", "FOO"][Int(random.next() % 4)]
         requests += 1
         let key = stage.request(target, by: apps[index], window: 0x60_0001 + UInt32(index) << 21)
-        #expect(stage.notified.count == requests, "each request is answered at once and once")
+        #expect(stage.notified.count <= requests, "each request is answered once")
+        #expect(
+          stage.notified.count == requests || stage.bridge.isCopyTaken && !stage.bridge.isSettled,
+          "and at once, unless what it asks for is on its way to us")
         for _ in 0..<(random.next() % 5) {
           stage.feed(.propertyDeleted(window: key.window, property: key.property), nil)
         }
@@ -116,6 +119,7 @@ import Testing
     stage.supersedesNextClaim = false
     stage.clear()
     stage.wait(milliseconds: 70_000)
+    #expect(stage.notified.count == requests, "none is forgotten")
     #expect(!stage.hasOpenConversions)
     #expect(stage.bridge.status.allSatisfy { $0.transfers == 0 && $0.conversions == 0 })
     #expect(stage.watched.isEmpty)

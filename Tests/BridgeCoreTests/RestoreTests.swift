@@ -8,7 +8,7 @@ private let text: [UInt8] = Array("content".utf8)
 /// What outlives the process, and what the next one makes of it.
 @Suite struct RestoreTests {
   private func copied(
-    _ policy: PolicySet = .allowEverything, by app: Subject = Apps.ledger, _ more: [(String, Stage.Reply)] = []
+    _ policy: PolicySet = Policies.owning, by app: Subject = Apps.ledger, _ more: [(String, Stage.Reply)] = []
   ) -> Stage {
     var stage = Stage(policy)
     stage.copy(.init(0x40_0001, app, [("UTF8_STRING", .bytes(text)), ("text/html", .bytes([60, 62]))] + more))
@@ -143,7 +143,7 @@ private let text: [UInt8] = Array("content".utf8)
     held.representations.append(
       Representation(target: mark, type: mark, format: 8, payload: Payload(Array("secret".utf8))))
     stage.owner = .none
-    stage.bridge = Bridge(atoms: stage.atoms, policy: .allowEverything)
+    stage.bridge = Bridge(atoms: stage.atoms, policy: Policies.owning)
     let effects = stage.bridge.restore(held, at: stage.now)
     #expect(effects == [.retain(selection: stage.atoms.clipboard, nil)])
   }

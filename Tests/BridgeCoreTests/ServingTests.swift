@@ -264,13 +264,13 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
     stage.replacePolicy(Policies.denyLedgerCopies)
     #expect(stage.list(by: Apps.ledger) == [])
     #expect(stage.bridge.status.first?.bytes == 0)
-    stage.replacePolicy(.allowEverything)
+    stage.replacePolicy(Policies.owning)
     #expect(stage.paste("UTF8_STRING", by: Apps.ledger) == nil, "loosening brings nothing back")
   }
 }
 
 @Suite struct TransferTests {
-  private func big(_ policy: PolicySet = .allowEverything) -> Stage {
+  private func big(_ policy: PolicySet = Policies.owning) -> Stage {
     var stage = Stage(policy)
     stage.copy(Stage.Owner(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(Array(repeating: 7, count: 2 << 20)))]))
     return stage

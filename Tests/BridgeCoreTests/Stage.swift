@@ -107,7 +107,7 @@ struct Stage: CustomTestStringConvertible {
 
   var testDescription: String { "stage with \(bridge.status)" }
 
-  init(_ policy: PolicySet = .allowEverything) {
+  init(_ policy: PolicySet = Policies.owning) {
     var names: [String: NamedAtom] = [:]
     let atoms = KnownAtoms { name in
       let atom = NamedAtom(Atom(UInt32(200 + names.count)), name)

@@ -51,8 +51,8 @@ import Testing
   @Test func differentContentIsUnequal() {
     #expect(Payload([1, 2]) != Payload([1, 3]))
     #expect(Payload([1, 2]) != Payload([1, 2, 3]))
-    #expect(Payload([1, 2]).digest(ofFirst: 64) == Payload([1, 2]).digest(ofFirst: 64))
-    #expect(Payload([1, 2]).digest(ofFirst: 64) != Payload([2, 2]).digest(ofFirst: 64))
+    #expect(Payload([1, 2]).digest(ofEnds: 64) == Payload([1, 2]).digest(ofEnds: 64))
+    #expect(Payload([1, 2]).digest(ofEnds: 64) != Payload([2, 2]).digest(ofEnds: 64))
   }
 }
 

@@ -18,10 +18,17 @@ import Testing
     clipboard = peer.atoms.intern("CLIPBOARD")
   }
 
+  /// Allows everything, and takes CLIPBOARD after every copy nevertheless.
+  private static let owning: PolicySet = {
+    var ruleset = Ruleset()
+    ruleset.clipboard = .own
+    return PolicySet(managed: ruleset, user: Ruleset())
+  }()
+
   private func runner(replaces: Bool = false) throws -> EffectRunner {
     var options = EffectRunner.Options()
     options.replaces = replaces
-    return EffectRunner(display: try server.connect(), policy: .allowEverything, options: options) { _ in }
+    return EffectRunner(display: try server.connect(), policy: Self.owning, options: options) { _ in }
   }
 
   @Test func secondInstanceIsRefusedByName() throws {
