@@ -55,9 +55,7 @@ extension Bridge {
     if case .overtaken(let claim) = phase, change.cause != .set {
       return self.claim(claim.ofAbandonedSelection, on: change.selection)
     }
-    if isMadeByPointer(change.selection) || phase.isLeftWithOwner {
-      return guardedOwnerGone(change, from: phase, at: now)
-    }
+    if isMadeByPointer(change.selection) { return guardedOwnerGone(change, from: phase, at: now) }
     if case .capturing(var capture) = phase, change.cause != .set {
       // The owner's answers came before its end on the same wire, so what is still open will never come.
       let effects = abandonConversions(of: &capture, limit: nil)
@@ -71,6 +69,12 @@ extension Bridge {
       (capture.isCleared, capture.selectionTime) = (true, change.selectionTime)
       phases[change.selection] = .capturing(capture)
       return []
+    }
+    // Where nothing is at stake an owner's clear is its own.
+    if mode(of: change.selection) == .guard,
+      currentSource(of: phase).map({ staysWithOwner($0, on: change.selection) }) ?? true
+    {
+      return guardedOwnerGone(change, from: phase, at: now)
     }
     return clear(change, from: phase, at: now)
   }
@@ -106,7 +110,8 @@ extension Bridge {
     case .foreign(_, let source, _): return source
     case .capturing(let capture): return capture.source
     case .deferred(_, let source, _): return source
-    case .unowned, .settling, .lingering, .guarded: return nil
+    case .guarded(let guarded): return guarded.source
+    case .unowned, .settling, .lingering: return nil
     }
   }
 

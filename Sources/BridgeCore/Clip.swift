@@ -139,11 +139,6 @@ enum Phase: Sendable {
   case settling(until: MonotonicTime, time: ServerTime)
 }
 
-extension Phase {
-  /// Whether what was read is left with its owner.
-  var isLeftWithOwner: Bool { if case .guarded = self { true } else { false } }
-}
-
 /// A hand-over (SAVE_TARGETS) that is answered when the content is ours.
 struct SaveRequest: Hashable, Sendable {
   let request: ConversionRequest

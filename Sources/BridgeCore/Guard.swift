@@ -39,7 +39,7 @@ extension Bridge {
       + boardAtoms.all.sorted { $0.atom.id < $1.atom.id }
   }
 
-  private func mode(of selection: NamedAtom) -> SelectionGuard {
+  func mode(of selection: NamedAtom) -> SelectionGuard {
     switch selection {
     case atoms.clipboard: policy.clipboard
     case atoms.primary: policy.primary

@@ -138,7 +138,7 @@ extension Display {
   ) -> ServerTime? {
     convert(conversion, selection: selection, target: atoms.intern("TIMESTAMP").atom, time: serverTime())
     defer { endConversion(conversion, isReusable: false) }
-    let window = requestors.window(of: conversion)
+    let window = requestors.use(of: conversion)?.window
     let answer = takeEvent(until: .now.advanced(byMilliseconds: milliseconds)) { event in
       guard case .selectionNotify(let requestor, _, _, _) = event else { return false }
       return requestor == window

@@ -101,30 +101,32 @@ extension Display {
   // MARK: Conversions of ours
 
   /// The property on our requestor windows in which owners store their answers.
-  var answerProperty: Atom { atoms.intern("_XPASTEBRIDGE_ANSWER").atom }
+  func answerProperty(of use: RequestorWindows.Use) -> Atom { atoms.intern(Self.answerProperties[use.turn]).atom }
+
+  /// One for each turn of a window.
+  public static let answerProperties = ["_XPASTEBRIDGE_ANSWER", "_XPASTEBRIDGE_ANSWER_2"]
 
   /// Asks the owner of `selection` for `target`, on a window of this conversion's own.
   public func convert(_ conversion: ConversionID, selection: Atom, target: Atom, time: ServerTime) {
-    let now = MonotonicTime.now
-    for window in requestors.takeOverdue(at: now) { xcb.destroyWindow(window.id) }
-    let window = requestors.open(conversion, at: now, make: makeWindow)
+    for window in requestors.takeOverdue(at: .now) { xcb.destroyWindow(window.id) }
+    let use = requestors.open(conversion, make: makeWindow)
     xcb.convertSelection(
-      requestor: window.id, selection: selection.id, target: target.id, property: answerProperty.id,
+      requestor: use.window.id, selection: selection.id, target: target.id, property: answerProperty(of: use).id,
       time: time.milliseconds)
   }
 
   /// Reads and deletes the answer to `conversion`, at most `limit` bytes.
   public func readAnswer(_ conversion: ConversionID, limit: Int) -> PropertyValue {
-    guard let window = requestors.window(of: conversion) else { return .absent }
+    guard let use = requestors.use(of: conversion) else { return .absent }
     return PropertyReader(xcb: xcb, atoms: atoms).readAndDelete(
-      window: window, property: answerProperty, limit: limit)
+      window: use.window, property: answerProperty(of: use), limit: limit)
   }
 
   /// Ends `conversion`; `isReusable` when nothing can still arrive on its window.
   public func endConversion(_ conversion: ConversionID, isReusable: Bool) {
-    guard let window = requestors.close(conversion, isReusable: isReusable, at: .now) else { return }
-    // Usually gone already. What is left would be the next conversion's answer.
-    _ = xcb.deleteProperty(window: window.id, property: answerProperty.id)
+    guard let use = requestors.close(conversion, isReusable: isReusable, at: .now) else { return }
+    // Usually gone already. What is left would be a later conversion's answer.
+    _ = xcb.deleteProperty(window: use.window.id, property: answerProperty(of: use).id)
   }
 
   /// Conversions of ours that are open.

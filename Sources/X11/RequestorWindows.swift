@@ -10,20 +10,28 @@ import Selection
 nonisolated struct RequestorWindows {
   /// Windows kept for the next conversions. Our choice: most clips have fewer targets.
   static let spareCount = 32
-  /// How long a spare window rests before it serves again. Our choice: a second answer comes within milliseconds.
-  static let restMilliseconds = 1_000
+  /// Spare windows that rest before the first of them serves again (our choice): an owner that answers twice must not answer
+  /// the next question on the same window.
+  static let restingCount = 8
   /// Windows kept for late answers. Our choice: four clips of the most targets.
   static let retiredCount = 1_024
   /// How long a late answer is waited for. Our choice: three times the longest capture.
   static let retiredMilliseconds = 30_000
 
-  private var windows: [ConversionID: Window] = [:]
+  /// A use of a window. From one use to the next the answer has another property.
+  struct Use {
+    let window: Window
+    /// 0 or 1.
+    let turn: Int
+  }
+
+  private var uses: [ConversionID: Use] = [:]
   private var open: [Window: ConversionID] = [:]
-  private var spare: [(window: Window, since: MonotonicTime)] = []
+  private var spare: [Use] = []
   private var retired: [(window: Window, since: MonotonicTime)] = []
 
-  /// The window of an open conversion.
-  func window(of conversion: ConversionID) -> Window? { windows[conversion] }
+  /// The use of a window for an open conversion.
+  func use(of conversion: ConversionID) -> Use? { uses[conversion] }
 
   /// The conversion that is open on `window`.
   func conversion(on window: Window) -> ConversionID? { open[window] }
@@ -31,26 +39,26 @@ nonisolated struct RequestorWindows {
   /// Whether the window is in use or will be: not destroyed by ourselves.
   func contains(_ window: Window) -> Bool { open[window] != nil || spare.contains { $0.window == window } }
 
-  /// Takes a window for `conversion` that has been spare for a while, or one that `make` makes: an owner that answers
-  /// twice must not answer the next question.
-  mutating func open(_ conversion: ConversionID, at now: MonotonicTime, make: () -> Window) -> Window {
-    let isRested = spare.first.map { now >= $0.since.advanced(byMilliseconds: Self.restMilliseconds) } ?? false
-    let window = isRested ? spare.removeFirst().window : make()
-    windows[conversion] = window
-    open[window] = conversion
-    return window
+  /// Takes a window for `conversion` that has been spare for a while, or one that `make` makes.
+  mutating func open(_ conversion: ConversionID, make: () -> Window) -> Use {
+    let isRested = spare.count + retired.count > Self.restingCount
+    let last = isRested && !spare.isEmpty ? spare.removeFirst() : nil
+    let use = last.map { Use(window: $0.window, turn: 1 - $0.turn) } ?? Use(window: make(), turn: 0)
+    uses[conversion] = use
+    open[use.window] = conversion
+    return use
   }
 
-  /// Ends `conversion`; a reusable window is kept for the next one, any other retires. Returns the window if it is kept.
-  mutating func close(_ conversion: ConversionID, isReusable: Bool, at now: MonotonicTime) -> Window? {
-    guard let window = windows.removeValue(forKey: conversion) else { return nil }
-    open[window] = nil
+  /// Ends `conversion`; a reusable window is kept for another one, any other retires. Returns its use if it is kept.
+  mutating func close(_ conversion: ConversionID, isReusable: Bool, at now: MonotonicTime) -> Use? {
+    guard let use = uses.removeValue(forKey: conversion) else { return nil }
+    open[use.window] = nil
     guard isReusable, spare.count < Self.spareCount else {
-      retired.append((window, now))
+      retired.append((use.window, now))
       return nil
     }
-    spare.append((window, now))
-    return window
+    spare.append(use)
+    return use
   }
 
   /// The late answer has come to `window`; `true` when it is a retired one, which can then be destroyed.
@@ -71,5 +79,5 @@ nonisolated struct RequestorWindows {
   }
 
   /// Open conversions.
-  var openCount: Int { windows.count }
+  var openCount: Int { uses.count }
 }

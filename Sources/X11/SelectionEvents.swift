@@ -116,13 +116,15 @@ extension Display {
     // Anybody may send one. Only the window tells that it is ours to await, since each conversion has its own, and only our own
     // property is read: owners name another target (FLTK answers TEXT as UTF8_STRING), no target (Qt 5 when it refuses what is
     // dragged), or another time than they were asked with (all measured).
-    guard let conversion = requestors.conversion(on: window) else { return nil }
-    return .selection(.conversionAnswered(conversion, stored: property == answerProperty))
+    guard let conversion = requestors.conversion(on: window), let use = requestors.use(of: conversion)
+    else { return nil }
+    return .selection(.conversionAnswered(conversion, stored: property == answerProperty(of: use)))
   }
 
   private func propertyChange(window: Window, property: Atom, isDeleted: Bool) -> IncomingEvent? {
     if isOurs(window) {
-      guard !isDeleted, property == answerProperty, let conversion = requestors.conversion(on: window)
+      guard !isDeleted, let conversion = requestors.conversion(on: window),
+        let use = requestors.use(of: conversion), property == answerProperty(of: use)
       else { return nil }
       return .selection(.chunkStored(conversion))
     }

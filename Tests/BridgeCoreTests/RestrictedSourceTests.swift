@@ -256,6 +256,12 @@ private let text: [UInt8] = Array("content".utf8)
     stage.clear()
     stage.wait(milliseconds: 1_000)
     #expect(stage.owner == Window.none && stage.bridge.isSettled && stage.bridge.nextDeadline == nil)
+    // As well of an owner that had nothing to keep, and by the end of one that gave nothing.
+    stage.copy(owner([("DELETE", .bytes([]))]))
+    #expect(stage.owner == Window(0x40_0001))
+    stage.clear(.clientClosed)
+    stage.wait(milliseconds: 1_000)
+    #expect(stage.owner == Window.none && stage.claims.isEmpty && stage.audit.count { $0.outcome == .left } == 1)
   }
 
   /// Under rules only what they could be about is taken; a new rule takes what was left.

@@ -126,9 +126,10 @@ static bool option_parse(Offer *o, const char *word) {
     if ((v = word_value(word, "chunk-format"))) return number_into(v, "chunk-format", &o->chunk_format);
     if ((v = word_value(word, "die-after"))) return number_into(v, "die-after", &o->die_after);
     if ((v = word_value(word, "stop-after"))) return number_into(v, "stop-after", &o->stop_after);
+    if ((v = word_value(word, "answers-as"))) return o->answers_as = atom(v), true;
     if ((v = word_value(word, "once"))) return word_flag(v, "once", &o->once);
     return complain("target: expected do=, type=, format=, listed=, delay=, pause=, chunk=, endless=, closes=, hint=, chunk-type=, "
-                    "chunk-format=, die-after=, stop-after= or once=, found `%s`", word);
+                    "chunk-format=, die-after=, stop-after=, answers-as= or once=, found `%s`", word);
 }
 
 /* target NAME [CONTENT] [OPTION]...: makes or changes an offer */
@@ -319,6 +320,7 @@ static const char help[] =
     "      hint=N chunk-type= chunk-format=   lies about an incremental transfer\n"
     "      endless=yes closes=no        chunks for ever; no zero-length end\n"
     "      die-after=N stop-after=N     after N chunks\n"
+    "      answers-as=ATOM              the answer names another target\n"
     "      once=yes                     refuse from the second request on\n"
     "  fill N PREFIX CONTENT            N targets PREFIX0, PREFIX1 …\n"
     "  drop NAME, reset                 take one, take all away\n"

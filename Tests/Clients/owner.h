@@ -33,6 +33,7 @@ typedef struct {
     Atom chunk_type;   /* a lie about the chunks; None: the true type */
     int chunk_format;  /* the same; 0: the true format */
     int die_after, stop_after; /* after that many chunks; 0: not */
+    Atom answers_as;   /* the target that the answer names; None: the one asked for */
     bool once;         /* content is given only once, then refused */
     unsigned requests, completed;
 } Offer;

@@ -141,7 +141,9 @@ static void answer(Selection *s, Offer *o, const XSelectionRequestEvent *q) {
     if (o->conduct == SILENT) return report(s, q, "silent");
     if (o->conduct == UNSTORED) return notify(q, property), report(s, q, "unstored");
     const char *outcome = store(s, o, q, property);
-    notify(q, outcome ? property : None);
+    XSelectionRequestEvent named = *q;
+    if (o->answers_as) named.target = o->answers_as;
+    notify(&named, outcome ? property : None);
     if (o->conduct == TWICE) notify(q, outcome ? property : None);
     XFlush(display);
     report(s, q, outcome ? outcome : "refused");

@@ -17,16 +17,16 @@ extension IntegrationTests {
       }
     }
 
-    @Test("of the encodings of one image only PNG is asked for: B120")
+    @Test("of the encodings of one image only PNG and BMP are asked for: B120")
     func encodings() throws {
       try Scene.run { scene in
-        let others = ["bmp", "jpeg", "tiff", "gif", "webp", "x-icon", "x-bmp", "x-tga", "x-portable-pixmap", "avif"]
+        let others = ["jpeg", "tiff", "gif", "webp", "x-icon", "x-bmp", "x-tga", "x-portable-pixmap", "avif"]
         let owner = try scene.desktop.owner("target image/png size:3000")
-        for name in others { try owner.tell("target image/\(name) size:3000") }
+        for name in ["bmp"] + others { try owner.tell("target image/\(name) size:3000") }
         try owner.claim()
         try scene.bridge.sync()
         for name in others { #expect(try owner.requests(for: "image/\(name)") == 0, "image/\(name)") }
-        #expect(try scene.paster.targets()?.filter { $0.hasPrefix("image/") } == ["image/png"])
+        #expect(try scene.paster.targets()?.filter { $0.hasPrefix("image/") } == ["image/png", "image/bmp"])
         try scene.expectOthersServed(countingBytes(3000), "image/png")
       }
     }

@@ -76,14 +76,14 @@ import Testing
     let target = ours.atoms.intern("UTF8_STRING").atom
     let other = ours.atoms.intern("text/html").atom
     ours.convert(one, selection: clipboard.atom, target: target, time: .current)
-    let window = try #require(ours.requestors.window(of: one))
+    let window = try #require(ours.requestors.use(of: one)?.window)
     ours.endConversion(one, isReusable: false)
     #expect(ours.requestors.conversion(on: window) == nil)
     // The server itself answers for a selection without owner; that was the late answer.
     ours.synchronize()
     #expect(ours.nextSelectionEvent(isServed: { _ in true }) == nil)
     ours.convert(two, selection: clipboard.atom, target: other, time: .current)
-    let second = try #require(ours.requestors.window(of: two))
+    let second = try #require(ours.requestors.use(of: two)?.window)
     #expect(second != window, "a retired window never serves again")
     ours.synchronize()
     #expect(

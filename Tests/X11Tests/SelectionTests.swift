@@ -124,11 +124,11 @@ import Testing
     peer.synchronize()
     display.convert(ConversionID(2), selection: clipboard.atom, target: target.atom, time: .current)
     display.synchronize()
-    #expect(display.requestors.window(of: ConversionID(2)) != request.requestor)
+    #expect(display.requestors.use(of: ConversionID(2))?.window != request.requestor)
     #expect(display.nextSelectionEvent(isServed: { _ in true }) == nil)
     display.endConversion(ConversionID(2), isReusable: false)
     display.convert(ConversionID(3), selection: clipboard.atom, target: target.atom, time: .current)
-    #expect(display.requestors.window(of: ConversionID(3)) != request.requestor)
+    #expect(display.requestors.use(of: ConversionID(3))?.window != request.requestor)
     // A late answer to the destroyed window finds nobody.
     peer.store(Payload([1]), chunk: 0, type: target.atom, format: 8, in: request.property, of: request.requestor)
     peer.synchronize()

@@ -81,7 +81,7 @@ final class EffectRunner {
     self.display = display
     self.options = options
     self.onAudit = onAudit
-    display.atoms.intern(Self.atomNames + KnownAtoms.othersInDrags)
+    display.atoms.intern(Self.atomNames + Display.answerProperties + KnownAtoms.othersInDrags)
     atoms = KnownAtoms { display.atoms.intern($0) }
     limits = policy.limits
     desk = options.children.map { ActionDesk(children: $0) }
@@ -100,7 +100,7 @@ final class EffectRunner {
     "SAVE_TARGETS",
     "ATOM_PAIR", "INCR", "NULL",
     "UTF8_STRING", "TEXT", "COMPOUND_TEXT", "text/plain", "text/plain;charset=utf-8", "text/html", "image/png",
-    "MANAGER", "WM_STATE", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_XPASTEBRIDGE_ANSWER", "_XPASTEBRIDGE_TIME",
+    "MANAGER", "WM_STATE", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_XPASTEBRIDGE_TIME",
   ]
 
   // MARK: Start and end

@@ -103,7 +103,7 @@ struct Misbehaviour: Sendable, CustomTestStringConvertible {
       "chunk=1000 hint=0", "chunk=1000 hint=1", "chunk=1000 hint=4000000000", "chunk=1000 hint=-1", "type=INCR",
       "type=none", "type=#4000000000", "type=ATOM", "format=16", "format=32", "chunk=1000 chunk-type=INCR",
       "chunk=1000 chunk-type=#4000000000", "chunk=1000 chunk-format=16", "chunk=1000 chunk-format=32", "do=unstored",
-      "do=twice", "do=refuse", "do=empty-all", "once=yes", "listed=no", "listed=2000",
+      "do=twice", "do=refuse", "do=empty-all", "once=yes", "answers-as=STRING", "listed=no", "listed=2000",
     ].map { Misbehaviour(.owner, "lying", content, "target x/bad size:9000 \($0)", "claim") } + [
       Misbehaviour(.owner, "lying", content, "target TARGETS format=8", "claim"),
       Misbehaviour(.owner, "lying", content, "target TARGETS format=16", "claim"),
