@@ -88,8 +88,8 @@ let package = Package(
     .testTarget(
       name: "DaemonTests",
       dependencies: [
-        "ActionChild", "XPasteBridge", "Boards", "BridgeCore", "ClipStore", "ContentActions", "Policy", "Selection",
-        "Tray", "X11",
+        "ActionChild", "XPasteBridge", "Boards", "BridgeCore", "ClipStore", "ContentActions", "Policy", "PolicyFile",
+        "Selection", "Tray", "X11",
       ],
       swiftSettings: shell),
     .testTarget(name: "IntegrationTests", swiftSettings: strict),

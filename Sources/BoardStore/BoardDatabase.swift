@@ -23,6 +23,7 @@ final class BoardDatabase {
     guard Sealing.start() else { throw .database(code: 0, "libsodium can't be used") }
     try StoreFiles.prepareFolder(configuration.folder)
     let lock = try StoreFiles.lockFolder(configuration.folder)
+    try StoreFiles.closeAllToOthers(in: configuration.folder)
     let path = configuration.folder + "/" + StoreFiles.database
     var remarks: [String] = []
     if !StoreFiles.exists(path) { try make(configuration, &remarks) }

@@ -67,6 +67,15 @@ enum StoreFiles {
     guard found.st_mode & 0o077 == 0 || chmod(path, 0o600) == 0 else { throw failure("chmod", path) }
   }
 
+  /// Makes sure of that for every file of the store that is there: SQLite gives those that it makes the permissions of the
+  /// store's at that moment, and whatever lies there from before keeps its own.
+  static func closeAllToOthers(in folder: String) throws(StoreFailure) {
+    let databases = [database, newDatabase].flatMap { name in ["", "-journal", "-wal", "-shm"].map { name + $0 } }
+    for name in databases + [lock, key, newKey] where exists(folder + "/" + name) {
+      try closeToOthers(folder + "/" + name)
+    }
+  }
+
   /// At most `limit` bytes from the start of the file, in pages that wipe themselves.
   static func read(_ path: String, limit: Int) throws(StoreFailure) -> (pages: GuardedPages, byteCount: Int) {
     let descriptor = try open(path, O_RDONLY | O_NONBLOCK)

@@ -170,6 +170,9 @@ struct NoticeBook: Sendable {
     times[isPersons] = recent
     return recent.count == most
   }
+
+  /// The latest one that took room wasn't shown: the room is free again.
+  mutating func giveBack(isPersons: Bool) { _ = times[isPersons]?.popLast() }
 }
 
 // Who is told what. It comes last of all effects, so that nobody waits for it.
@@ -181,6 +184,9 @@ extension Bridge {
   public mutating func keyHeldBack(_ record: AuditRecord, at now: MonotonicTime) -> [Effect] {
     [.audit(record)] + attendPerson([.audit(record)], at: now)
   }
+
+  /// Nobody could show `notice`, so it takes no room among those of this minute.
+  public mutating func noticeNotShown(_ notice: Notice) { told.giveBack(isPersons: notice.isPersons) }
 
   /// What the person is to be told of `effects`, and what has become of open questions.
   mutating func attendPerson(_ effects: [Effect], at now: MonotonicTime) -> [Effect] {

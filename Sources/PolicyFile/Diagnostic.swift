@@ -12,6 +12,8 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case changedWhileRead = "changed-while-read"
     /// The file is larger than 4 MiB.
     case tooLarge = "too-large"
+    /// A side has more files, or larger ones, than are read.
+    case folderLimit = "folder-limit"
     /// The file has no bytes, or nothing but comments.
     case emptyFile = "empty-file"
     /// The bytes are no UTF-8.

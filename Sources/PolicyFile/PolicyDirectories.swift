@@ -1,6 +1,26 @@
 @preconcurrency import Glibc
 import Policy
 
+/// The vendor's and the administrator's files together, or the user's.
+public typealias PolicySide = PolicyOverview.Side
+
+/// How much there may be of one side's files. What is beyond is an error of that side, and none of it is read.
+public struct FolderLimits: Hashable, Sendable {
+  /// Policy files of the side.
+  public var files: Int
+  /// Bytes of all of them together. A file that has several names counts for each.
+  public var bytes: Int
+
+  /// Our choice: ten times what the largest policy of docs/performance.md takes, and read in less than a second.
+  public static let managed = FolderLimits(files: 512, bytes: 8 << 20)
+  /// Our choice: no person writes more, and a folder that holds more can neither delay the daemon nor fill its memory.
+  public static let user = FolderLimits(files: 64, bytes: 1 << 20)
+  /// Names of any kind in one folder that are looked through (our choice: 30 ms of work on a slow disk).
+  static let names = 4_096
+
+  static func of(_ side: PolicySide) -> FolderLimits { side == .managed ? managed : user }
+}
+
 /// Where policy files are.
 public struct PolicyDirectories: Hashable, Sendable {
   /// The vendor's folder, which belongs to the managed side.
@@ -37,9 +57,37 @@ public struct PolicyDirectories: Hashable, Sendable {
     self.user = user
   }
 
-  /// Reads all files. Folders that don't exist hold none.
+  /// The folders and files of one side, whether they exist or not.
+  public func paths(of side: PolicySide) -> [String] {
+    switch side {
+    case .managed: [vendor, managed].compactMap(\.self) + explicit
+    case .user: [user].compactMap(\.self) + explicitUser
+    }
+  }
+
+  /// Reads the files of both sides. Folders that don't exist hold none.
   public func read() -> PolicyFiles {
     var files = PolicyFiles()
+    for side in PolicySide.allCases { read(side, into: &files) }
+    return files
+  }
+
+  /// Reads the files of one side alone.
+  public func read(_ side: PolicySide) -> PolicyFiles {
+    var files = PolicyFiles()
+    read(side, into: &files)
+    return files
+  }
+
+  private func read(_ side: PolicySide, into files: inout PolicyFiles) {
+    files.begin(side)
+    switch side {
+    case .managed: readManaged(into: &files)
+    case .user: readUser(into: &files)
+    }
+  }
+
+  private func readManaged(into files: inout PolicyFiles) {
     var byName: [String: String] = [:]
     for folder in [vendor, managed].compactMap(\.self) {
       for name in files.names(in: folder) { byName[name] = folder }
@@ -50,19 +98,32 @@ public struct PolicyDirectories: Hashable, Sendable {
       let isMask = file.bytes.isEmpty && folder == managed && vendorNames.contains(name)
       if !isMask { files.managed.append(file) }
     }
+    for path in explicit { files.managed += contents(of: path, &files) }
+  }
+
+  private func readUser(into files: inout PolicyFiles) {
     if let user {
       for name in files.names(in: user) {
         if let file = files.file("\(user)/\(name)") { files.user.append(file) }
       }
     }
-    for path in explicit { files.managed += contents(of: path, &files) }
     for path in explicitUser { files.user += contents(of: path, &files) }
-    return files
   }
 
   private func contents(of path: String, _ files: inout PolicyFiles) -> [SourceFile] {
     if path == "-", readsStandardInput { return files.standardInput().map { [$0] } ?? [] }
     return files.explicit(path)
+  }
+
+  /// Reads the files of one side and makes a ruleset of them: all of it or nothing. The user's may use groups and boards of
+  /// `managed`.
+  public func load(
+    _ side: PolicySide, over managed: Ruleset = Ruleset()
+  ) -> (files: PolicyFiles, result: Result<LoadedRuleset, Diagnostics>) {
+    let files = read(side)
+    let result = PolicyLoader.load(
+      side, side == .managed ? files.managed : files.user, over: managed, found: files.errors, doubted: files.warnings)
+    return (files, result)
   }
 
   /// Reads all files and makes a policy of them: all of it or nothing.
@@ -77,7 +138,7 @@ public struct PolicyDirectories: Hashable, Sendable {
   static func comesBefore(_ lhs: String, _ rhs: String) -> Bool { lhs.utf8.lexicographicallyPrecedes(rhs.utf8) }
 
   fileprivate static func listing(_ folder: String) -> [String] {
-    ((try? SystemCalls.names(in: folder)) ?? []).filter(isPolicyName)
+    ((try? SystemCalls.names(in: folder, atMost: FolderLimits.names)) ?? []).filter(isPolicyName)
   }
 
   fileprivate static func isPolicyName(_ name: String) -> Bool {
@@ -100,10 +161,28 @@ public struct PolicyFiles: Hashable, Sendable {
   /// The files looked at, whether they could be read or not.
   public internal(set) var watchedFiles: [String] = []
 
+  /// What may still be read of the side that is being read.
+  private var room = FolderLimits.managed
+  private var limits = FolderLimits.managed
+  /// Whether the side has more than is read, which has been reported.
+  private var isOverLimit = false
+
+  /// Finds nothing yet.
+  public init() {}
+
+  fileprivate mutating func begin(_ side: PolicySide) {
+    limits = FolderLimits.of(side)
+    (room, isOverLimit) = (limits, false)
+  }
+
   fileprivate mutating func names(in folder: String) -> [String] {
     watchedDirectories.append(folder)
     do throws(SystemCalls.Failure) {
-      let names = try SystemCalls.names(in: folder)
+      let names = try SystemCalls.names(in: folder, atMost: FolderLimits.names + 1)
+      guard names.count <= FolderLimits.names else {
+        report(.folderLimit, folder, "expected a folder of at most \(FolderLimits.names) names, found more")
+        return []
+      }
       for name in names where !name.hasPrefix(".") && name.hasSuffix(".yml") {
         let place = SourcePosition(file: "\(folder)/\(name)", line: 1, column: 1)
         warnings.append(
@@ -112,7 +191,13 @@ public struct PolicyFiles: Hashable, Sendable {
             "expected a name that ends in `.yaml` or `.json`, found `\(name)`, which isn't read",
             hint: "rename it to `\(name.dropLast("yml".count))yaml`"))
       }
-      return names.filter(PolicyDirectories.isPolicyName).sorted(by: PolicyDirectories.comesBefore)
+      let found = names.filter(PolicyDirectories.isPolicyName)
+      guard found.count <= room.files else {
+        report(.folderLimit, folder, "expected at most \(limits.files) policy files in all, found more")
+        return []
+      }
+      room.files -= found.count
+      return found.sorted(by: PolicyDirectories.comesBefore)
     } catch {
       // A link to nothing is not the same as nothing: somebody wanted a policy to be there.
       if error.number == ENOENT, !SystemCalls.exists(folder) { return [] }
@@ -143,6 +228,7 @@ public struct PolicyFiles: Hashable, Sendable {
 
   /// The file's bytes. One that changes meanwhile is refused: what was read may be half of the old and half of the new.
   fileprivate mutating func file(_ path: String) -> SourceFile? {
+    guard !isOverLimit else { return nil }
     watchedFiles.append(path)
     do throws(SystemCalls.Failure) {
       let descriptor = try SystemCalls.open(path)
@@ -152,6 +238,7 @@ public struct PolicyFiles: Hashable, Sendable {
         report(.notRegular, path, "expected a regular file, found something else")
         return nil
       }
+      guard takeRoom(min(before.bytes, DocumentLimits.bytes), path) else { return nil }
       let bytes = try SystemCalls.read(descriptor, upTo: DocumentLimits.bytes + 1)
       let after = try SystemCalls.fstat(descriptor)
       guard before == after, bytes.count > DocumentLimits.bytes || bytes.count == after.bytes else {
@@ -163,6 +250,18 @@ public struct PolicyFiles: Hashable, Sendable {
       report(.unreadable, path, "expected a file that can be read, found: \(error.reason.lowercased())")
       return nil
     }
+  }
+
+  /// Whether a file of this size still fits; one that doesn't is reported by its folder, and nothing more is read.
+  private mutating func takeRoom(_ bytes: Int, _ path: String) -> Bool {
+    room.bytes -= bytes
+    guard room.bytes < 0 else { return true }
+    isOverLimit = true
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    report(
+      .folderLimit, folder, "expected policy files of at most \(limits.bytes >> 20) MiB in all, found more at `\(path)`"
+    )
+    return false
   }
 
   private mutating func report(_ kind: Diagnostic.Kind, _ path: String, _ message: String) {

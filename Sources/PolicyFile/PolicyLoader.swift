@@ -22,6 +22,14 @@ public struct LoadedPolicy: Sendable {
   public var warnings: [Diagnostic]
 }
 
+/// The ruleset of one side without errors.
+public struct LoadedRuleset: Sendable {
+  /// The ruleset.
+  public var ruleset: Ruleset
+  /// What is doubtful about it, by file and place.
+  public var warnings: [Diagnostic]
+}
+
 /// Reads policy files: all of them or none.
 public enum PolicyLoader {
   /// The policy of `managed` and `user` files, each in their order; or everything that is wrong with them.
@@ -42,5 +50,21 @@ public enum PolicyLoader {
     let warnings = (doubted + report.warnings).sorted()
     guard errors.isEmpty else { return .failure(Diagnostics(errors: errors, warnings: warnings)) }
     return .success(LoadedPolicy(policy: PolicySet(managed: managedRules, user: userRules), warnings: warnings))
+  }
+
+  /// The ruleset of one side's `files`, in their order; or everything that is wrong with them. The user's may use groups and
+  /// boards of `managed`. `found` and `doubted` as for both sides together.
+  public static func load(
+    _ side: PolicySide, _ files: [SourceFile], over managed: Ruleset = Ruleset(), found: [Diagnostic] = [],
+    doubted: [Diagnostic] = []
+  ) -> Result<LoadedRuleset, Diagnostics> {
+    let report = Report()
+    let contents = files.compactMap { FileReader.read($0, isManaged: side == .managed, report: report) }
+    let outer = side == .managed ? Ruleset() : managed
+    let ruleset = Assembly(report: report, outer: outer, outerBoards: outer.boards).ruleset(of: contents)
+    let errors = Set(found + report.errors).sorted()
+    let warnings = (doubted + report.warnings).sorted()
+    guard errors.isEmpty else { return .failure(Diagnostics(errors: errors, warnings: warnings)) }
+    return .success(LoadedRuleset(ruleset: ruleset, warnings: warnings))
   }
 }

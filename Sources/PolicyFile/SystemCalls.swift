@@ -74,21 +74,21 @@ enum SystemCalls {
     return bytes
   }
 
-  /// The names in a folder, in no order.
-  static func names(in directory: String) throws(Failure) -> [String] {
+  /// The first `limit` names in a folder, in no order.
+  static func names(in directory: String, atMost limit: Int) throws(Failure) -> [String] {
     guard let stream = opendir(directory) else { throw Failure(number: errno) }
     defer { closedir(stream) }
     var names: [String] = []
-    while true {
+    while names.count < limit {
       errno = 0
       guard let entry = readdir(stream) else { break }
       // `d_name` is imported as a tuple; the name ends with a zero byte inside it.
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
       }
-      if let name { names.append(name) }
+      if let name, name != ".", name != ".." { names.append(name) }
     }
-    guard errno == 0 else { throw Failure(number: errno) }
+    guard errno == 0 || names.count == limit else { throw Failure(number: errno) }
     return names
   }
 }

@@ -39,6 +39,10 @@ public struct TrayModel: Sendable {
   /// Where its menu is.
   public static let menuPath = "/StatusNotifierItem/Menu"
 
+  /// Waits before the item is registered again after a watcher refused it or didn't answer. Our choice: panels own the
+  /// watcher's name up to some seconds before they serve it. After the last the next host or watcher is waited for.
+  public static let retryMilliseconds = [1_000, 2_000, 4_000, 8_000, 16_000]
+
   private enum Name { case unasked, asked, ours, taken }
 
   private let busName: String
@@ -48,6 +52,8 @@ public struct TrayModel: Sendable {
   private var isRead = false
   private var isDirty = false
   private var lastTold: MonotonicTime?
+  private var failures = 0
+  private var retryAt: MonotonicTime?
 
   /// What hosts know, or would if there were any.
   public private(set) var face: TrayFace
@@ -68,6 +74,7 @@ public struct TrayModel: Sendable {
 
   /// When ``deadlineReached(at:)`` has to be called; `nil` while nothing is to be told.
   public var deadline: MonotonicTime? {
+    if let retryAt { return retryAt }
     guard isShown, isDirty else { return nil }
     return lastTold?.advanced(byMilliseconds: Self.paceMilliseconds) ?? MonotonicTime(nanoseconds: 0)
   }
@@ -77,6 +84,7 @@ public struct TrayModel: Sendable {
     guard owner != watcher else { return [] }
     watcher = owner
     isRegistered = false
+    (failures, retryAt) = (0, nil)
     guard owner != nil else {
       // Nobody is told anything, so nothing is due.
       isDirty = false
@@ -97,15 +105,30 @@ public struct TrayModel: Sendable {
     return register()
   }
 
-  /// The watcher doesn't take the item.
-  public mutating func registrationFailed(at refusing: String) {
+  /// The watcher doesn't take the item; it is asked again later.
+  public mutating func registrationFailed(at refusing: String, at now: MonotonicTime) {
     guard refusing == watcher else { return }
     isRegistered = false
     isDirty = false
+    guard failures < Self.retryMilliseconds.count else { return }
+    retryAt = now.advanced(byMilliseconds: Self.retryMilliseconds[failures])
+    failures += 1
+  }
+
+  /// A host has come to the watcher. An item that isn't registered, or that nobody has looked at yet, is registered
+  /// again: not every watcher keeps what came before its first host.
+  /// Others can send that signal, too; `sender` is who did.
+  public mutating func hostRegistered(by sender: String?) -> [TrayEffect] {
+    guard sender != nil, sender == watcher, name == .ours || name == .taken, !(isRegistered && isRead) else {
+      return []
+    }
+    failures = 0
+    return register()
   }
 
   private mutating func register() -> [TrayEffect] {
     guard let watcher else { return [] }
+    retryAt = nil
     // Hosts read everything first: until then there is nothing to tell them.
     (isRegistered, isRead, isDirty) = (true, false, false)
     return [.register(item: name == .ours ? busName : Self.itemPath, watcher: watcher)]
@@ -115,14 +138,17 @@ public struct TrayModel: Sendable {
   public mutating func noteChange() { if isShown, isRead { isDirty = true } }
 
   /// The deadline has come.
-  public mutating func deadlineReached(at now: MonotonicTime) -> [TrayEffect] { isDue(at: now) ? [.look] : [] }
+  public mutating func deadlineReached(at now: MonotonicTime) -> [TrayEffect] {
+    guard isDue(at: now) else { return [] }
+    return retryAt == nil ? [.look] : register()
+  }
 
   private func isDue(at now: MonotonicTime) -> Bool { deadline.map { $0 <= now } ?? false }
 
   /// Somebody reads. What they get is what hosts know, which is current but for what the pace keeps back; so a reader
   /// can't make the bus busier than that.
   public mutating func beRead(at now: MonotonicTime) -> [TrayEffect] {
-    isShown && isRead && !isDue(at: now) ? [] : [.look]
+    isShown && isRead && (retryAt != nil || !isDue(at: now)) ? [] : [.look]
   }
 
   /// Makes `state` the one that is known, and says what hosts have to be told of it.

@@ -131,6 +131,19 @@ import Selection
     }.map(\.0.1)
   }
 
+  /// The extension by which this server hands copies out itself, to those who look at its screen from elsewhere: it does
+  /// so as a part of the server, before any client is told. `nil` for none that is known.
+  public var copyingExtension: String? {
+    // Xvnc has it, whoever makes it: TigerVNC, TightVNC, RealVNC.
+    guard let reply = xcb.reply(to: xcb.queryExtension("VNC-EXTENSION")) else { return nil }
+    // QueryExtension's reply: present at 8.
+    return reply.byte(at: 8) != 0 ? "VNC-EXTENSION" : nil
+  }
+
+  /// Whether a server still listens at this display's name; asked when the connection is lost. Of displays that are
+  /// reached by TCP it isn't known, and the answer is `false`.
+  public var isServerThere: Bool { name.isLocal && LocalSocket.answers(displayNumber: name.number) }
+
   // MARK: State
 
   /// The connection's descriptor, readable when the server has said something; see ``hasWaitingEvents``.

@@ -123,23 +123,105 @@ struct AuditTests {
     }
   }
 
+  /// Each program has its share, and what is left out of it is a record that names the program.
   @Test func tooManyRecordsAreSummedUp() throws {
-    var messages: [String] = []
+    var entries: [[JournalEntry.Field]] = []
     var now = MonotonicTime(nanoseconds: 5_000_000_000)
     let directory = TemporaryDirectory()
     let file = AuditFile(path: directory.path + "/audit.jsonl", complain: { _ in })
     let sink = AuditSink(
-      display: ":0", choice: .all, file: file, writer: { fields in messages.append(fields[0].value) }, now: { now })
-    for _ in 0..<1_000 { sink.take(Example.record()) }
-    #expect(messages.count == AuditSink.linesPerSecond)
+      display: ":0", choice: .all, file: file, writer: { fields in entries.append(fields) }, now: { now })
+    for _ in 0..<1_000 { sink.take(Example.record("Flood", kind: .copy)) }
+    #expect(entries.count == AuditBudget.ofProgram)
+    #expect(sink.unsaidDeadline == MonotonicTime(nanoseconds: 6_000_000_000))
     now = now.advanced(byMilliseconds: 1_000)
     sink.take(Example.record())
-    #expect(messages.count == AuditSink.linesPerSecond + 2)
-    #expect(messages[AuditSink.linesPerSecond].hasPrefix("900 audit records were left out"))
+    #expect(entries.count == AuditBudget.ofProgram + 2)
+    let gap = Dictionary(uniqueKeysWithValues: entries[AuditBudget.ofProgram].map { ($0.name, $0.value) })
+    #expect(gap["MESSAGE"]?.hasPrefix("980 audit records of Flood (/opt/Flood, pid 42) were left out") == true)
+    #expect(gap["XPB_COUNT"] == "980" && gap["XPB_PROGRAM_EXE"] == "/opt/Flood")
     let schema = try SchemaVerdict(Project.text("schemas/audit.schema.json"))
     let lines = directory.read("audit.jsonl").split(separator: "\n")
-    #expect(lines.count == AuditSink.linesPerSecond + 2)
+    #expect(lines.count == AuditBudget.ofProgram + 2)
     for line in lines { #expect(schema.faults(in: try JSON(reading: String(line))) == []) }
+    #expect(try JSON(reading: String(lines[AuditBudget.ofProgram]))["program"]?["exe"]?["value"]?.text == "/opt/Flood")
+  }
+
+  /// B3: a program that floods hides nothing of another's, and many that do leave each other some.
+  @Test func aFloodHidesNobodyElse() {
+    var written: [String: Int] = [:]
+    var now = MonotonicTime(nanoseconds: 5_000_000_000)
+    let sink = AuditSink(
+      display: ":0", choice: .all, file: nil,
+      writer: { fields in
+        if let name = fields.first(where: { $0.name == "XPB_SOURCE_CLASS" }) { written[name.value, default: 0] += 1 }
+      }, now: { now })
+    for round in 0..<3 {
+      for _ in 0..<500 { sink.take(Example.record("Flood", kind: .copy)) }
+      for _ in 0..<6 { sink.take(Example.record("Quiet", kind: .copy)) }
+      #expect(written["Quiet"] == 6 * (round + 1), "round \(round)")
+      now = now.advanced(byMilliseconds: 1_000)
+    }
+    written = [:]
+    for number in 0..<40 { for _ in 0..<100 { sink.take(Example.record("Flood\(number)", kind: .copy)) } }
+    for _ in 0..<3 { sink.take(Example.record("Late", kind: .copy)) }
+    #expect(written["Late"] == AuditBudget.ofProgramAlways)
+    #expect(written.values.reduce(0, +) <= AuditBudget.ofAll + 42 * AuditBudget.ofProgramAlways)
+  }
+
+  /// The table of programs is bounded, and a place that nobody uses is free after a while.
+  @Test func programsAreToldApartUpToALimit() {
+    var budget = AuditBudget()
+    _ = budget.begin(7)
+    for number in 0..<1_000 { _ = budget.admits(Example.subject("App\(number)")) }
+    let gaps = budget.takeGaps()
+    #expect(gaps.count == 1 && gaps.first?.program == nil, "the others share what one has")
+    #expect(gaps.first?.count == 1_000 - AuditBudget.mostPrograms - AuditBudget.ofProgram)
+    #expect(!budget.hasGaps)
+    let isNew = budget.begin(7 + AuditBudget.idleSeconds)
+    let hasPlace = budget.admits(Example.subject("New"))
+    #expect(isNew && hasPlace)
+    for _ in 0..<100 { _ = budget.admits(Example.subject("New")) }
+    let later = budget.takeGaps()
+    #expect(later.first?.program == Example.subject("New"))
+  }
+
+  /// One file is one program, however often it is started; without an attested file each process is one.
+  @Test func whatOneProgramIs() {
+    var one = Example.subject("App")
+    var two = one
+    two.origin = .local(ProcessIdentity(id: 43, startTime: 100))
+    #expect(AuditBudget.Program(one) == AuditBudget.Program(two))
+    one.executable = Fact("/opt/App", .declared)
+    two.executable = nil
+    #expect(AuditBudget.Program(one) != AuditBudget.Program(two))
+    #expect(Example.record(kind: .paste).cause == Example.record().destination)
+    #expect(Example.record(kind: .copy).cause == Example.record().source)
+  }
+
+  /// B16: what the daemon records of itself keeps to the schema and can be asked for by fields.
+  @Test func theDaemonRecordsItself() throws {
+    let schema = try SchemaVerdict(Project.text("schemas/audit.schema.json"))
+    let policy = PolicyInForce(
+      source: FakePolicySource(PolicyReading(policy: .allowEverything, files: ["/etc/a.yaml"])))
+    let records: [(DaemonRecord, state: String)] = [
+      (.start(isNamed: true, isEnforced: false, isLockedDown: true), "guarding"),
+      (.failedStart(Example.hostile), "failed"),
+      (.end(.replaced, "replaced", successor: Example.subject("xpastebridge"), isLockedDown: false), "ended"),
+      (.policy(policy, .managed), "in-force"), (.policy(policy, .user), "in-force"),
+    ]
+    for (record, state) in records {
+      #expect(schema.faults(in: record.json(milliseconds: 0, display: ":0")) == [])
+      let fields = Dictionary(
+        uniqueKeysWithValues: record.journalFields(milliseconds: 0, display: ":0").map { ($0.name, $0.value) })
+      #expect(fields["XPB_STATE"] == state && fields["XPB_DISPLAY"] == ":0" && fields["XPB_RECORD"] != nil)
+      #expect(JournalKind.records.map(\.rawValue).contains(fields["MESSAGE_ID"] ?? ""))
+    }
+    let named = records[0].0.journalFields(milliseconds: 0, display: ":0").map { "\($0.name)=\($0.value)" }
+    #expect(named.contains("XPB_POLICY_SOURCE=named") && named.contains("XPB_ENFORCED=no"))
+    #expect(named.contains("XPB_LOCKDOWN=yes"))
+    let replaced = records[2].0.journalFields(milliseconds: 0, display: ":0").map { "\($0.name)=\($0.value)" }
+    #expect(replaced.contains("XPB_SUCCESSOR_EXE=/opt/xpastebridge") && replaced.contains("XPB_CAUSE=replaced"))
   }
 
   @Test func fullDiskIsSaidOnce() {

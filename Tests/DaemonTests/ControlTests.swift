@@ -12,7 +12,7 @@ final class ServedDaemon {
   let runtime = TemporaryDirectory()
   let loop = try! EventLoop()
   let session = FakeSession()
-  let source = FakePolicySource(paths: [])
+  let source: FakePolicySource
   private(set) var messages: [String] = []
   private(set) var audit: AuditSink!
   private(set) var daemon: Daemon!
@@ -21,19 +21,25 @@ final class ServedDaemon {
     _ answer: PolicyReading = PolicyReading(policy: .allowEverything),
     actions: InstalledActions = InstalledActions(folders: [], helper: ""), noticesWithin milliseconds: Int = 30_000
   ) {
-    source.answer = answer
+    source = FakePolicySource(answer)
     setenv("XDG_RUNTIME_DIR", runtime.path, 1)
     audit = AuditSink(
       display: Self.display, choice: .all, file: nil,
       writer: { [unowned self] fields in
         messages.append(fields[0].value)
       })
-    let watcher = try! PolicyWatcher(paths: [], loop: loop)
     daemon = try! Daemon(
-      display: Self.display, loop: loop, session: session, policy: PolicyInForce(source: source), watcher: watcher,
-      audit: audit, actions: actions,
+      display: Self.display, loop: loop, session: session, policy: PolicyInForce(source: source),
+      reader: PolicyReader(source: source, loop: loop), watchers: try! PolicyWatchers(source, loop: loop), audit: audit,
+      actions: actions,
       notifier: Notifier(answerMilliseconds: milliseconds) { [unowned self] in messages.append($0) })
     daemon.serveControl()
+  }
+
+  /// Has the policy read again and waits until it is.
+  func reload() {
+    for side in PolicyOverview.Side.allCases { daemon.reloadPolicy(side) }
+    #expect(run(loop, seconds: 10, until: { self.daemon.isSettled }))
   }
 
   var socketPath: String { try! ControlAddress(display: Self.display).socket }

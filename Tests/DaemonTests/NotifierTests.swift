@@ -205,14 +205,14 @@ struct NotifierTests {
   @Test func policyTrouble() {
     let bus = SessionBusTests.PrivateBus()
     let served = ServedDaemon(PolicyReading(policy: nil, errors: ["/etc/a.yaml:3:7: unknown key `x`"]))
-    served.daemon.reloadPolicy()
+    served.reload()
     served.daemon.joinSessionBus()
     let server = Server(loop: served.loop)
     #expect(run(served.loop, seconds: 30, until: { server.notices.count == 1 }))
     #expect(server.notices.first?["summary"]?.text == "The clipboard's policy has errors")
     #expect(run(served.loop, seconds: 30, until: { served.daemon.notifier.shownCount == 1 }))
     served.source.answer = PolicyReading(policy: .allowEverything)
-    served.daemon.reloadPolicy()
+    served.reload()
     #expect(run(served.loop, seconds: 30, until: { server.calls("CloseNotification").count == 1 }))
     bus.end()
   }

@@ -184,21 +184,21 @@ struct PolicyWatcherTests {
 
   /// B197
   @Test func errorsKeepTheLastGoodPolicy() {
-    let source = FakePolicySource(paths: [])
+    let source = FakePolicySource(PolicyReading(policy: .allowEverything))
     let policy = PolicyInForce(source: source)
     #expect(policy.standing == .inForce)
     source.answer = PolicyReading(policy: nil, files: ["a"], errors: ["a:1:12: expected `]`"])
     #expect(!policy.load())
     #expect(policy.standing == .lastGood)
-    #expect(policy.lastLoad.errors == ["a:1:12: expected `]`"])
+    #expect(policy.errors == ["a:1:12: expected `]`"])
     source.answer = PolicyReading(policy: .allowEverything, files: ["a"])
     #expect(policy.load())
     #expect(policy.standing == .inForce)
-    #expect(policy.lastLoad.errors == [])
+    #expect(policy.errors == [])
   }
 
   @Test func errorsAtTheStartLock() {
-    let source = FakePolicySource(paths: [])
+    let source = FakePolicySource(PolicyReading(policy: .allowEverything))
     source.answer = PolicyReading(policy: nil, errors: ["a:1:1: wrong"])
     let policy = PolicyInForce(source: source)
     #expect(policy.standing == .locked)

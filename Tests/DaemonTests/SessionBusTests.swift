@@ -110,7 +110,7 @@ struct SessionBusTests {
     #expect(run(served.loop, until: { monitor.output.contains("is owned by") }))
     run(served.loop, seconds: 0.2)
     served.source.answer = PolicyReading(policy: nil, errors: ["a:1:1: wrong"])
-    served.daemon.reloadPolicy()
+    served.reload()
     #expect(run(served.loop, until: { monitor.output.contains("PolicyChanged ('last-good',)") }))
     #expect(run(served.loop, until: { monitor.output.contains("PropertiesChanged") }))
     monitor.end()

@@ -127,6 +127,10 @@ final class FakeSession: DisplaySession {
   private let pipe = Pipe()
   var isLost = false
   var isReplaced = false
+  var successor: Subject?
+  var isServerThere = false
+  private(set) var notShown: [Notice] = []
+  func noticeNotShown(_ notice: Notice) { notShown.append(notice) }
   var breakdown: String?
   var nextDeadline: MonotonicTime?
   var isSettled = true
@@ -226,17 +230,22 @@ final class FakeSession: DisplaySession {
   }
 }
 
-/// A policy source whose answer the test sets; it counts how often it is read.
-final class FakePolicySource: PolicySource {
-  var paths: [String]
-  var answer = PolicyReading(policy: .allowEverything)
-  private(set) var loads = 0
+/// A policy source whose answer the test sets: a set stands for both sides, an error for the managed one, unless the user's
+/// side has an answer of its own. Tests change it only while nothing is read.
+nonisolated final class FakePolicySource: PolicySource, @unchecked Sendable {
+  var answer: PolicyReading
+  var userAnswer: SideReading?
+  var isNamed = false
 
-  init(paths: [String]) { self.paths = paths }
+  init(_ answer: PolicyReading) { self.answer = answer }
 
-  func load() -> PolicyReading {
-    loads += 1
-    return answer
+  func paths(of side: PolicyOverview.Side) -> [String] { [] }
+
+  func load(_ side: PolicyOverview.Side, over managed: Ruleset) -> SideReading {
+    guard side == .managed else { return userAnswer ?? SideReading(ruleset: answer.policy?.user ?? Ruleset()) }
+    return SideReading(
+      ruleset: answer.policy?.managed, files: answer.files.map { ReadPolicyFile(path: $0, digest: "00") },
+      errors: answer.errors, warnings: answer.warnings)
   }
 }
 

@@ -13,7 +13,7 @@ struct TrayFactsTests {
   private func state(_ records: [AuditRecord], boards: BoardTable = BoardTable()) -> TrayState {
     var memory = RefusalMemory()
     for record in records { memory.note(record, milliseconds: 1_000) }
-    let source = FakePolicySource(paths: [])
+    let source = FakePolicySource(PolicyReading(policy: .allowEverything))
     return TrayFacts.state(display: ":0", policy: PolicyInForce(source: source), boards: boards, refusals: memory)
   }
 

@@ -38,7 +38,9 @@ import Testing
   }
 
   /// These come from reading folders; DirectoryTests has them.
-  static let ofFiles: Set<Diagnostic.Kind> = [.unreadable, .notRegular, .changedWhileRead, .tooLarge, .ignoredFile]
+  static let ofFiles: Set<Diagnostic.Kind> = [
+    .unreadable, .notRegular, .changedWhileRead, .tooLarge, .ignoredFile, .folderLimit,
+  ]
 
   @Test func everyKindHasAGolden() throws {
     var seen = GoldenTests.ofFiles

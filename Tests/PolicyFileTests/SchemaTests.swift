@@ -11,7 +11,8 @@ import Testing
 
   /// What the loader alone finds: what lies below values, and what names and rules mean (docs/policy.md).
   static let loaderAlone: Set<Diagnostic.Kind> = [
-    .unreadable, .notRegular, .changedWhileRead, .tooLarge, .emptyFile, .encoding, .syntax, .tooDeep, .tooManyAliases,
+    .unreadable, .notRegular, .changedWhileRead, .tooLarge, .folderLimit, .emptyFile, .encoding, .syntax, .tooDeep,
+    .tooManyAliases,
     .badAlias, .tag, .mergeKey, .severalDocuments, .duplicateKey, .duplicateName, .unknownGroup, .unknownBoard,
     .groupCycle, .conflictingKeys, .neverMatches, .covered, .managedOnly, .cutOff,
   ]

@@ -67,12 +67,46 @@ struct TrayModelTests {
 
   @Test func refusingWatcherIsToldNothing() {
     var model = shown()
-    model.registrationFailed(at: ":1.4")
+    model.registrationFailed(at: ":1.4", at: Self.at(0))
     #expect(model.isShown, "an earlier one's answer")
-    model.registrationFailed(at: ":1.5")
+    model.registrationFailed(at: ":1.5", at: Self.at(0))
     #expect(!model.isShown)
     model.noteChange()
-    #expect(model.deadline == nil)
+    #expect(model.deadline == Self.at(TrayModel.retryMilliseconds[0]), "nothing is due but another try")
+  }
+
+  @Test func refusingWatcherIsAskedAgain() {
+    var model = TrayModel(Self.state(), busName: Self.name)
+    _ = model.watcherChanged(to: ":1.5")
+    _ = model.nameAnswered(isOurs: true)
+    var now = 0
+    for wait in TrayModel.retryMilliseconds {
+      model.registrationFailed(at: ":1.5", at: Self.at(now))
+      #expect(!model.isShown)
+      #expect(model.deadlineReached(at: Self.at(now + wait - 1)) == [])
+      now += wait
+      #expect(model.deadline == Self.at(now))
+      #expect(model.deadlineReached(at: Self.at(now)) == [.register(item: Self.name, watcher: ":1.5")])
+      #expect(model.isShown && model.deadline == nil)
+    }
+    model.registrationFailed(at: ":1.5", at: Self.at(now))
+    #expect(model.deadline == nil, "no wake-ups without end")
+    #expect(model.hostRegistered(by: ":1.5") == [.register(item: Self.name, watcher: ":1.5")])
+    model.registrationFailed(at: ":1.5", at: Self.at(now))
+    #expect(model.deadline == Self.at(now + TrayModel.retryMilliseconds[0]), "a host is a new beginning")
+  }
+
+  @Test func hostThatComesLaterIsShownTheItem() {
+    var model = TrayModel(Self.state(), busName: Self.name)
+    #expect(model.hostRegistered(by: ":1.5") == [], "no watcher")
+    _ = model.watcherChanged(to: ":1.5")
+    #expect(model.hostRegistered(by: ":1.5") == [], "no name yet")
+    _ = model.nameAnswered(isOurs: true)
+    #expect(
+      model.hostRegistered(by: ":1.5") == [.register(item: Self.name, watcher: ":1.5")], "nobody has looked at it")
+    #expect(model.hostRegistered(by: ":1.7") == [], "any program can send that signal")
+    var known = shown()
+    #expect(known.hostRegistered(by: ":1.5") == [], "a further host finds it at the watcher")
   }
 
   @Test func nothingIsDoneWithoutAWatcher() {

@@ -11,9 +11,6 @@ final class AuditSink {
     case all
   }
 
-  /// Lines a second (our choice: the core bounds what one client can cause; this bounds all of them together).
-  static let linesPerSecond = 100
-
   /// Writes one entry; the journal or a replacement for tests.
   typealias Writer = ([JournalEntry.Field]) -> Void
 
@@ -22,9 +19,7 @@ final class AuditSink {
   private let file: AuditFile?
   private let writer: Writer
   private let now: () -> MonotonicTime
-  private var second: UInt64 = 0
-  private var linesInSecond = 0
-  private var unsaid = 0
+  private var budget = AuditBudget()
   /// Records written since the start.
   private(set) var written = 0
   /// Records of refusals since the start.
@@ -59,9 +54,9 @@ final class AuditSink {
       onRefusal(record)
     }
     guard record.isAlwaysWritten || choice == .all else { return }
-    guard admits() else {
+    if budget.begin(now().nanoseconds / 1_000_000_000) { flush() }
+    guard budget.admits(record.cause) else {
       suppressed += 1
-      unsaid += 1
       return
     }
     written += 1
@@ -71,39 +66,47 @@ final class AuditSink {
   }
 
   /// Says something about the daemon itself.
-  func say(_ text: String, _ kind: JournalKind = .notice, _ priority: Priority = .notice) {
-    writer(Self.fields(text, kind, priority) + [("XPB_DISPLAY", Label.shortened(display))])
+  func say(
+    _ text: String, _ kind: JournalKind = .notice, _ priority: Priority = .notice, fields: [JournalEntry.Field] = []
+  ) {
+    writer(Self.fields(text, kind, priority) + [("XPB_DISPLAY", Label.shortened(display))] + fields)
   }
 
-  /// Whether one more line fits into this second; a new second says first what the last one left out.
-  private func admits() -> Bool {
-    let current = now().nanoseconds / 1_000_000_000
-    if current != second {
-      second = current
-      linesInSecond = 0
-      flush()
-    }
-    linesInSecond += 1
-    return linesInSecond <= Self.linesPerSecond
+  /// Records something about the daemon itself, whatever the limits say: it happens seldom.
+  func record(_ record: DaemonRecord) {
+    let milliseconds = Posix.wallClockMilliseconds()
+    writer(record.journalFields(milliseconds: milliseconds, display: display))
+    file?.append(record.json(milliseconds: milliseconds, display: display))
   }
 
-  /// Says how many records were left out, if any were.
+  /// Records how many records of each program were left out, if any were.
   func flush() {
-    guard unsaid > 0 else { return }
-    say(
-      "\(unsaid) audit records were left out, more than \(Self.linesPerSecond) came in a second", .suppressed, .warning)
-    file?.append(
-      .object([
-        "schema": .integer(AuditEntry.schemaVersion),
-        "time": .string(UTCTime.text(milliseconds: Posix.wallClockMilliseconds())),
-        "display": .string(Label.shortened(display)), "suppressed": .integer(unsaid),
-      ]))
-    unsaid = 0
+    for gap in budget.takeGaps() {
+      let time = Posix.wallClockMilliseconds()
+      let record = JSON.object([
+        "schema": .integer(AuditEntry.schemaVersion), "time": .string(UTCTime.text(milliseconds: time)),
+        "display": .string(Label.shortened(display)), "suppressed": .integer(gap.count),
+        "program": gap.program.map(RecordJSON.subject),
+      ])
+      let text = Self.text(of: gap)
+      let program = gap.program.map { JournalEntry.fields(of: $0, "XPB_PROGRAM_") } ?? []
+      writer(
+        Self.fields(text, .suppressed, .warning) + [
+          ("XPB_DISPLAY", Label.shortened(display)), ("XPB_COUNT", String(gap.count)),
+        ] + program + [("XPB_RECORD", record.description)])
+      file?.append(record)
+    }
+  }
+
+  /// A gap in one line.
+  static func text(of gap: AuditBudget.Gap) -> String {
+    let program = gap.program.map { AuditSentence.name(of: $0) } ?? "further programs"
+    return "\(gap.count) audit records of \(program) were left out, more than \(AuditBudget.ofProgram) came in a second"
   }
 
   /// When the records that were left out have to be said at the latest; `nil` when none were.
   var unsaidDeadline: MonotonicTime? {
-    unsaid > 0 ? MonotonicTime(nanoseconds: (second + 1) * 1_000_000_000) : nil
+    budget.hasGaps ? MonotonicTime(nanoseconds: (budget.currentSecond + 1) * 1_000_000_000) : nil
   }
 
   /// Lets a rotated audit file go.

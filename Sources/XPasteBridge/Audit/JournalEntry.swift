@@ -13,6 +13,8 @@ enum JournalKind: String, CaseIterable {
   case action = "76092bdde819416ea8a5141cd7fb1475"
   case allowOnce = "da6874ce62be46c89b4113def4fff64f"
   case suppressed = "5853d346f1174159ac38a41a124d0ea0"
+  case daemonStarted = "1dc9972daf3f4c7696c71f5b44ee98b4"
+  case daemonEnded = "b02321b76caf4dfc9d586fc5582283c5"
   case policyLoaded = "1cea8ac10f1e45babde834fb3f73fcda"
   case policyError = "10ffed03a33e4b89818ce2613db137c9"
   case inputFreed = "ca36468b80d84f7197790aef216830db"
@@ -33,8 +35,10 @@ enum JournalKind: String, CaseIterable {
     }
   }
 
-  /// The kinds that are audit records.
-  static var records: [JournalKind] { AuditRecord.Kind.allCases.map(JournalKind.init) }
+  /// The kinds that are records, with the field XPB_RECORD.
+  static var records: [JournalKind] {
+    AuditRecord.Kind.allCases.map(JournalKind.init) + [.suppressed, .daemonStarted, .daemonEnded, .policyLoaded]
+  }
 }
 
 /// syslog(3)'s priorities that we use.
@@ -80,7 +84,8 @@ enum JournalEntry {
     return fields
   }
 
-  private static func fields(of subject: Subject, _ prefix: String) -> [Field] {
+  /// Who `subject` is, each field's name begun with `prefix`.
+  static func fields(of subject: Subject, _ prefix: String) -> [Field] {
     let facts = subject.facts
     var fields: [Field] = facts.map { (prefix + $0.name.rawValue.uppercased(), Label.shortened($0.fact.value)) }
     if case .local(let process) = subject.origin { fields.append((prefix + "PID", String(process.id))) }

@@ -105,7 +105,11 @@ final class RecordPrinter {
 
   private func text(_ json: JSON) -> String {
     let time = StatusText.field(json["time"])
-    if let suppressed = json["suppressed"]?.number { return "\(time) \(suppressed) records were left out" }
+    if let count = json["suppressed"]?.number {
+      let program = json["program"].flatMap { RecordJSON.subject(reading: $0) }
+      return "\(time) \(AuditSink.text(of: AuditBudget.Gap(program: program, count: count)))"
+    }
+    if json["event"] != nil { return "\(time) \(StatusText.field(json["text"]))" }
     guard let entry = AuditEntry(json: json) else { return "\(time) a record of another version: \(json)" }
     return "\(time) \(AuditSentence.text(of: entry.record))"
   }

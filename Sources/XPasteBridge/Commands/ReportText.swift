@@ -64,7 +64,10 @@ enum StatusText {
     let standing =
       switch policy["state"]?.text {
       case "in-force": files.isEmpty ? "in force: no files, everything is allowed" : "in force: \(count)"
+      case "last-good" where policy["managed"]?["state"]?.text == "in-force":
+        Console.alarming("the user's files have errors; the last good ones stay in force: \(count)")
       case "last-good": Console.alarming("the files have errors; the last good policy stays in force: \(count)")
+      case "left-out": Console.alarming("the user's files have errors; none of them is in force: \(count)")
       case "locked": Console.alarming("LOCKED: the files have errors; only same-app copy and paste is allowed")
       default: field(policy["state"])
       }
@@ -72,7 +75,13 @@ enum StatusText {
     if policy["enforced"]?.truth == false {
       lines.append(line("", Console.alarming("NOT ENFORCED: what would be refused is allowed and recorded")))
     }
+    if policy["source"]?.text == "named" {
+      lines.append(line("", "named by --policy; the installed files aren't read"))
+    }
     lines += files.map { line("", field($0)) }
+    for path in policy["managed"]?["changeable"]?.elements ?? [] {
+      lines.append(line("  error", Console.alarming("\(field(path)) can be changed by others than root")))
+    }
     lines += (policy["errors"]?.elements ?? []).map { line("  error", field($0)) }
     lines += (policy["warnings"]?.elements ?? []).map { line("  warning", field($0)) }
     return lines

@@ -43,12 +43,16 @@ enum RunCommand {
     continuity.say = { audit.say($0, .notice, $1) }
     let loop = try EventLoop()
     let source = InstalledPolicy(given: invocation.all("policy"))
-    let watcher = try PolicyWatcher(paths: source.paths, loop: loop)
-    let lockdown = Lockdown(mark: (try? ControlAddress(display: display))?.lockdownMark)
-    let policy = PolicyInForce(source: source, lockdown: lockdown)
+    let watchers = try PolicyWatchers(source, loop: loop)
+    let lockdown = Lockdown(
+      mark: (try? ControlAddress(display: display))?.lockdownMark, wasKept: continuity.keptLockdown,
+      keep: continuity.keepLockdown)
+    let policy = PolicyInForce(source: source, lockdown: lockdown, readsUser: false)
+    let reader = PolicyReader(source: source, loop: loop)
     if invocation.has("replace"), policy.standing == .locked {
       // The one that guards now does so by a policy that was good.
-      for error in policy.lastLoad.errors { Console.complain(Label.plain(error, to: 4_096)) }
+      for error in policy.errors { Console.complain(Label.plain(error, to: 4_096)) }
+      audit.record(.failedStart("the policy has errors, so the daemon that guards the display isn't replaced"))
       Console.complain("the policy has errors, so the daemon that guards the display isn't replaced")
       return nil
     }
@@ -68,13 +72,15 @@ enum RunCommand {
           say: { audit.say($0, .notice, $1) },
           audit: { audit.take($0) }))
     } catch {
-      Console.complain(error.line)
+      audit.record(.failedStart(error.line))
+      if Journal.isPresent { Console.complain(error.line) }
       ServiceNotice.holdUp(error.line)
       return nil
     }
     let daemon = try Daemon(
-      display: display, loop: loop, session: session, policy: policy, watcher: watcher, audit: audit,
+      display: display, loop: loop, session: session, policy: policy, reader: reader, watchers: watchers, audit: audit,
       continuity: continuity, boardKeeper: keeper, actions: actions, notifier: notifier)
+    notifier.onNotShown = { [session] in session.noticeNotShown($0) }
     onBoardNotice = { [unowned daemon] in daemon.announce($0) }
     try daemon.followSignals()
     daemon.serveControl()

@@ -72,6 +72,8 @@ struct Simulation {
     guard !line.allSatisfy(\.isWhitespace) else { return }
     guard let json = try? JSON(reading: line) else { return omit(.unreadable) }
     if let count = json["suppressed"]?.number { return omit(.suppressed, count) }
+    // What the daemon records of itself is no decision.
+    guard json["event"] == nil else { return }
     guard let record = AuditEntry(json: json)?.record else { return omit(.unreadable) }
     let count = max(1, record.count)
     guard let action = Action(rawValue: record.kind.rawValue), !record.selection.hasPrefix("CUT_BUFFER") else {

@@ -2,6 +2,7 @@ import Boards
 import BridgeCore
 @preconcurrency import Glibc
 import Policy
+import PolicyFile
 import Selection
 import Tray
 
@@ -39,7 +40,11 @@ final class Daemon {
   private var boards: BoardService!
   private let bus: SessionBus
   private var tray: TrayRunner?
-  private let watcher: PolicyWatcher
+  private let reader: PolicyReader
+  private let watchers: PolicyWatchers
+  private var markWatcher: PolicyWatcher?
+  /// Whether the service manager waits to hear that the policy has been read.
+  private var owesReady = false
   private var timer: EventTimer?
   private var auditTimer: EventTimer?
   private var quietTimer: EventTimer?
@@ -50,17 +55,19 @@ final class Daemon {
 
   /// Joins what has been opened; nothing is served before the loop runs.
   ///
-  /// `watcher` was made before `policy` was loaded, so no change falls between the two.
+  /// The watcher of managed files was made before `policy` was loaded, so no change falls between the two; the user's files
+  /// are read when the loop runs.
   init(
-    display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, watcher: PolicyWatcher,
-    audit: AuditSink, continuity: Continuity? = nil, boardKeeper: (any BoardKeeper)? = nil,
+    display: String, loop: EventLoop, session: any DisplaySession, policy: PolicyInForce, reader: PolicyReader,
+    watchers: PolicyWatchers, audit: AuditSink, continuity: Continuity? = nil, boardKeeper: (any BoardKeeper)? = nil,
     actions: InstalledActions = InstalledActions(given: []), notifier: Notifier = Notifier { _ in }
   ) throws(SystemFailure) {
     self.display = display
     self.loop = loop
     self.session = session
     self.policy = policy
-    self.watcher = watcher
+    self.reader = reader
+    self.watchers = watchers
     self.audit = audit
     self.continuity = continuity
     self.actions = actions
@@ -83,11 +90,15 @@ final class Daemon {
     if let descriptor = session.pressDescriptor {
       sources.append(try loop.addInput(descriptor) { [unowned self] in hasWorked = true })
     }
-    watcher.onSettled = { [unowned self] in
-      reloadPolicy()
-      // Ends the reload that the service manager was told of, if there is one.
-      ServiceNotice.ready(summary)
+    reader.combination = { [policy] in policy.combination }
+    reader.onRead = { [unowned self] in take($1, of: $0, compiled: $2) }
+    for side in PolicySide.allCases {
+      watchers[side].onSettled = { [unowned self] in reloadPolicy(side) }
     }
+    markWatcher = try policy.lockdown.path.map { (path) throws(SystemFailure) in
+      try PolicyWatcher(paths: [path], loop: loop)
+    }
+    markWatcher?.onSettled = { [unowned self] in keepLockdown() }
   }
 
   /// Serves the command line; where that isn't possible, the daemon guards without it and says so.
@@ -126,22 +137,41 @@ final class Daemon {
       try loop.addSignal(SIGHUP) { [unowned self] in
         audit.reopenFile()
         ServiceNotice.reloading()
-        watcher.reloadWhenSettled()
+        owesReady = true
+        for side in PolicySide.allCases { watchers[side].reloadWhenSettled() }
       })
     try loop.enableWatchdog()
   }
 
   /// Guards until a signal, the end of the X server, or another instance's `--replace`.
   func run() throws(SystemFailure) -> Int32 {
-    reportPolicy()
-    ServiceNotice.ready(summary)
+    begin()
     Hardening.returnCode()
     let status = try loop.run()
     close(status)
     return status
   }
 
+  /// Says how it begins, and takes up the user's files: the display is guarded by the managed ones already.
+  func begin() {
+    audit.record(
+      .start(isNamed: policy.isNamed, isEnforced: policy.policy.isEnforced, isLockedDown: policy.isLockedDown))
+    if let finding = policy.lockdown.finding { audit.say(finding, .notice, .warning, fields: [lockdownField]) }
+    reportPolicy(.managed)
+    owesReady = true
+    if watchers.user.hasFiles { reader.read(.user) }
+    sayReady()
+  }
+
+  /// Tells the service manager that the policy is read, once it is.
+  private func sayReady() {
+    guard owesReady, !reader.isReading else { return }
+    owesReady = false
+    ServiceNotice.ready(summary)
+  }
+
   private func close(_ status: Int32) {
+    audit.record(endRecord(status))
     switch status {
     case ExitStatus.displayLost: ServiceNotice.stopping("the X server of \(Label.plain(display)) is gone")
     default: ServiceNotice.stopping("no longer guarding \(Label.plain(display))")
@@ -159,6 +189,25 @@ final class Daemon {
     if !session.isLost { session.close() }
   }
 
+  private func endRecord(_ status: Int32) -> DaemonRecord {
+    let (ending, words): (DaemonRecord.Ending, String) =
+      if session.isLost {
+        session.isServerThere
+          ? (
+            .connectionEnded,
+            "our connection was ended and the X server is there: an X client has done that (XKillClient), or the server began again"
+          )
+          : (.serverGone, "the X server is gone")
+      } else if let breakdown = session.breakdown {
+        (.failed, breakdown)
+      } else if session.isReplaced {
+        (.replaced, "replaced")
+      } else {
+        status == ExitStatus.done ? (.stopped, "stopped by a signal") : (.failed, "exit status \(status)")
+      }
+    return .end(ending, words, successor: session.successor, isLockedDown: policy.isLockedDown)
+  }
+
   /// What nobody else has: a clip's app may have ended long ago.
   private func sayWhatEnds() {
     guard !session.isLost, session.isReplaced || continuity?.keepsContent != true else { return }
@@ -172,18 +221,9 @@ final class Daemon {
   /// Everything that has come in goes through the core here, before each wait; then what follows is armed.
   private func beforeWait() {
     session.drain()
-    if session.isLost {
-      audit.say("the X server of \(display) is gone", .notice, .error)
-      return loop.exit(ExitStatus.displayLost)
-    }
-    if let breakdown = session.breakdown {
-      audit.say("\(breakdown); ending, to be started anew", .notice, .error)
-      return loop.exit(ExitStatus.failed)
-    }
-    if session.isReplaced {
-      audit.say("another instance guards \(display) now")
-      return loop.exit(ExitStatus.done)
-    }
+    if session.isLost { return loop.exit(ExitStatus.displayLost) }
+    if session.breakdown != nil { return loop.exit(ExitStatus.failed) }
+    if session.isReplaced { return loop.exit(ExitStatus.done) }
     // Content is moved a little at a time; pastes come in between.
     if continuity?.advance() == true { storing?.request() }
     if actionSource != nil, session.actionDescriptor == nil {
@@ -223,11 +263,17 @@ final class Daemon {
     }
   }
 
-  /// Reads the policy files anew, puts a good set in force, and says how it went.
-  func reloadPolicy() {
-    if policy.load() { session.replacePolicy(policy.effective) }
-    reportPolicy()
+  /// Reads the policy files of one side again; a good set is put in force when that is done.
+  func reloadPolicy(_ side: PolicySide) { reader.read(side) }
+
+  private func take(_ reading: SideReading, of side: PolicySide, compiled: CompiledPolicy?) {
+    if policy.take(reading, of: side, compiled: compiled) { session.replacePolicy(policy.effective) }
+    reportPolicy(side)
+    // The user's rules may use groups of the managed files.
+    if side == .managed, watchers.user.hasFiles || !policy.user.files.isEmpty { reader.read(.user) }
     tellStanding()
+    // Ends the start or the reload that the service manager waits for, if there is one.
+    sayReady()
   }
 
   private func tellStanding() {
@@ -237,14 +283,50 @@ final class Daemon {
     bus.send { [service] (connection) throws(SystemFailure) in try service!.announcePolicy(on: connection) }
   }
 
-  /// One journal line for the standing, and one for each error.
-  private func reportPolicy() {
-    for error in policy.lastLoad.errors { audit.say(error, .policyError, .error) }
-    for warning in policy.lastLoad.warnings { audit.say(warning, .policyError, .warning) }
-    let priority: Priority = policy.standing == .inForce ? .information : .warning
-    audit.say("policy: \(policy.summary)", .policyLoaded, priority)
+  /// One record for the standing of a side, and one line for each error.
+  private func reportPolicy(_ side: PolicySide) {
+    let load = policy[side].lastLoad
+    let field = [(name: "XPB_SIDE", value: side.rawValue)]
+    for error in load.errors { audit.say(error, .policyError, .error, fields: field) }
+    for warning in load.warnings { audit.say(warning, .policyError, .warning, fields: field) }
+    for path in load.changeable {
+      audit.say("\(Label.plain(path)) can be changed by others than root", .policyError, .error, fields: field)
+    }
+    audit.record(.policy(policy, side))
     notifier.showPolicyTrouble(policy.standing == .inForce ? nil : policy.summary)
   }
+
+  private var lockdownField: JournalEntry.Field { ("XPB_LOCKDOWN", policy.isLockedDown ? "yes" : "no") }
+
+  /// Somebody may have removed the lockdown's mark, so that the next start would know nothing of it.
+  private func keepLockdown() {
+    guard policy.lockdown.restoreMark() else { return }
+    audit.say(
+      "the lockdown's mark was removed by hand; it is set again, and the lockdown stays on", .notice, .warning,
+      fields: [lockdownField])
+  }
+}
+
+/// Watches the files of either side, each apart: one that never comes to rest mustn't keep the other waiting.
+struct PolicyWatchers {
+  /// Of the managed files.
+  let managed: PolicyWatcher
+  /// Of the user's.
+  let user: PolicyWatcher
+
+  /// Begins to watch what `source` reads.
+  init(_ source: any PolicySource, loop: EventLoop) throws(SystemFailure) {
+    func watcher(_ side: PolicySide) throws(SystemFailure) -> PolicyWatcher {
+      // One more than are read tells that there are too many.
+      let limit = side == .managed ? FolderLimits.managed.files : FolderLimits.user.files
+      return try PolicyWatcher(paths: source.paths(of: side), atMost: limit + 1, loop: loop)
+    }
+    managed = try watcher(.managed)
+    user = try watcher(.user)
+  }
+
+  /// That of this side.
+  subscript(side: PolicySide) -> PolicyWatcher { side == .managed ? managed : user }
 }
 
 extension Daemon: BoardHost {
@@ -273,12 +355,14 @@ extension Daemon: ControlledDaemon {
       throw ControlFailure(line: "can't keep the lockdown for the next start: \(error)")
     }
     session.replacePolicy(policy.effective)
-    audit.say(isOn ? "lockdown: only same-app copy and paste is allowed" : "lockdown lifted", .notice, .notice)
+    audit.say(
+      isOn ? "lockdown: only same-app copy and paste is allowed" : "lockdown lifted", .notice, .notice,
+      fields: [lockdownField])
     tellStanding()
   }
 
   var policyState: String { policy.standing.rawValue }
-  var isSettled: Bool { session.isSettled }
+  var isSettled: Bool { session.isSettled && !reader.isReading }
 
   func synchronize() { session.synchronize() }
 
@@ -303,7 +387,7 @@ extension Daemon: ControlledDaemon {
       "uptimeSeconds": .integer(Int((Posix.monotonicNow().nanoseconds - started.nanoseconds) / 1_000_000_000)),
       "policy": StatusReport.policy(policy),
       "lockdown": .bool(policy.isLockedDown),
-      "settled": .bool(session.isSettled),
+      "settled": .bool(isSettled),
       "selections": .array(session.status.map(StatusReport.selection)),
       "boards": BoardReport.summary(session.boards, boardKeeper),
       "priority": .bool(session.hasPriority),

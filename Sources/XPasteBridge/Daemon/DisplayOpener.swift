@@ -46,6 +46,8 @@ extension EffectRunner: DisplaySession {
   func clients() -> [ClientDescription] { resolver.clients(earlier: earlier) }
   var openAsks: [OpenAsk] { bridge.openAsks }
   var noticesLeftOut: Int { bridge.noticesLeftOut }
+  var isServerThere: Bool { display.isServerThere }
+  func noticeNotShown(_ notice: Notice) { bridge.noticeNotShown(notice) }
   func allowOnce(_ number: UInt64?) -> OpenAsk? {
     guard !isLost else { return nil }
     let (allowed, effects) = bridge.allowOnce(number, at: .now)

@@ -14,6 +14,10 @@ protocol DisplaySession: AnyObject {
   var breakdown: String? { get }
   /// Whether another instance has taken over with `--replace`.
   var isReplaced: Bool { get }
+  /// That instance, as the X server and the kernel know it; `nil` where it isn't known or there is none.
+  var successor: Subject? { get }
+  /// Whether an X server still listens at the display; asked after the connection was lost.
+  var isServerThere: Bool { get }
   /// When `deadlineReached` has to be called.
   var nextDeadline: MonotonicTime? { get }
   /// Whether no capture, claim or settling is under way.
@@ -71,10 +75,16 @@ protocol DisplaySession: AnyObject {
   var openAsks: [OpenAsk] { get }
   /// Notices that were due and not shown, since there were too many.
   var noticesLeftOut: Int { get }
+  /// A notice was due and nobody could show it, so it doesn't count.
+  func noticeNotShown(_ notice: Notice)
   /// The person allows one of them, the latest where no number is given; `nil` when it isn't there any more.
   func allowOnce(_ number: UInt64?) -> OpenAsk?
   /// Gives the selections back and leaves the display.
   func close()
+}
+
+extension DisplaySession {
+  var successor: Subject? { nil }
 }
 
 /// How a display is to be guarded.

@@ -1,12 +1,13 @@
+import BoardStore
 import Policy
 import PolicyFile
 
 /// The installed policy files, or those of `--policy` (product.md 3).
-struct InstalledPolicy: PolicySource {
+nonisolated struct InstalledPolicy: PolicySource {
   private var directories: PolicyDirectories
 
   /// The paths given, or the installed ones when there are none.
-  init(given: [String]) {
+  @MainActor init(given: [String]) {
     guard given.isEmpty else {
       directories = PolicyDirectories(explicit: given)
       return
@@ -16,9 +17,12 @@ struct InstalledPolicy: PolicySource {
     directories = PolicyDirectories(environment: environment)
   }
 
+  /// Folders other than the installed ones.
+  init(_ directories: PolicyDirectories) { self.directories = directories }
+
   /// The paths to be looked at before they are installed; `-` is standard input. Those of the user stand in for the
   /// user's folder, beside `given` or the installed managed files, whose groups they may use.
-  init(checking given: [String], user: [String]) {
+  @MainActor init(checking given: [String], user: [String]) {
     self.init(given: given)
     directories.readsStandardInput = true
     guard !user.isEmpty else { return }
@@ -26,11 +30,27 @@ struct InstalledPolicy: PolicySource {
     directories.explicitUser = user
   }
 
-  var paths: [String] {
-    [directories.vendor, directories.managed, directories.user].compactMap(\.self) + directories.explicit
-      + directories.explicitUser
+  var isNamed: Bool { !directories.explicit.isEmpty }
+
+  func paths(of side: PolicySide) -> [String] { directories.paths(of: side) }
+
+  func load(_ side: PolicySide, over managed: Ruleset) -> SideReading {
+    let (files, result) = directories.load(side, over: managed)
+    let read = side == .managed ? files.managed : files.user
+    var reading = SideReading(files: read.map { ReadPolicyFile(path: $0.path, digest: Digest.sha256($0.bytes)) })
+    switch result {
+    case .success(let loaded):
+      reading.ruleset = loaded.ruleset
+      reading.warnings = loaded.warnings.map(\.description)
+    case .failure(let found):
+      reading.errors = found.errors.map(\.description)
+      reading.warnings = found.warnings.map(\.description)
+    }
+    if side == .managed { reading.changeable = directories.changeableByOthers(read) }
+    return reading
   }
 
+  /// Reads both sides, as a start without a running daemon would.
   func load() -> PolicyReading {
     let read = read()
     return PolicyReading(
@@ -51,7 +71,7 @@ struct InstalledPolicy: PolicySource {
 }
 
 /// What reading the policy files gave, for those who want more than lines of text.
-struct PolicyFindings {
+nonisolated struct PolicyFindings {
   /// The set; `nil` when any file has an error.
   var policy: PolicySet?
   /// The files read, in order.

@@ -24,6 +24,8 @@ struct PolicyPathScan: Hashable {
 
   /// As Linux itself follows at most 40 links in one path.
   private static let deepestLinks = 40
+  /// Names of any kind in one directory that are looked through: more than the loader takes.
+  private static let mostNames = 8_192
 
   /// Directories that exist, with what to watch in each.
   private(set) var directories: [String: Watch] = [:]
@@ -35,8 +37,12 @@ struct PolicyPathScan: Hashable {
   /// Their paths.
   var policyFiles: [String] { files.map(\.path) }
 
-  /// Looks at `paths`, each a file or a directory.
-  init(_ paths: [String]) {
+  private let limit: Int
+
+  /// Looks at `paths`, each a file or a directory, and at the first `limit` policy files in all: where there are more, the
+  /// loader reads none.
+  init(_ paths: [String], atMost limit: Int = .max) {
+    self.limit = limit
     for path in paths { scan(path) }
   }
 
@@ -50,7 +56,8 @@ struct PolicyPathScan: Hashable {
     guard let real = follow(absolute) else { return }
     guard let state = Posix.stat(real), state.isDirectory else { return add(path, real) }
     directories[real, default: Watch()].coversPolicyFiles = true
-    for name in Posix.directoryEntries(real) ?? [] where Self.isPolicyFileName(name) {
+    let names = Posix.directoryEntries(real, atMost: Self.mostNames) ?? []
+    for name in names where Self.isPolicyFileName(name) && files.count < limit {
       let entry = path.hasSuffix("/") ? path + name : path + "/" + name
       add(entry, follow(real + "/" + name))
     }

@@ -17,6 +17,9 @@ final class PolicyWatcher {
   /// Our choice: a bound for writers that never close their file.
   private static let openMilliseconds = 2_000
 
+  /// Our choice: some hundred events each.
+  private static let mostReads = 16
+
   private static let directoryMask =
     IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
   private static let contentMask = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB
@@ -27,6 +30,7 @@ final class PolicyWatcher {
   }
 
   private let paths: [String]
+  private let limit: Int
   /// Called when files have changed and settled.
   var onSettled: () -> Void = {}
   private let inotify: OwnedDescriptor
@@ -39,26 +43,31 @@ final class PolicyWatcher {
   private var lastChange = MonotonicTime(nanoseconds: 0)
   private var isReloadAsked = false
 
-  /// Watches `paths` from now on; the policy has to be loaded after this, so that no change in between is missed.
-  init(paths: [String], loop: EventLoop) throws(SystemFailure) {
+  /// Watches `paths` and the first `limit` policy files there from now on; the policy has to be loaded after this, so that
+  /// no change in between is missed.
+  init(paths: [String], atMost limit: Int = .max, loop: EventLoop) throws(SystemFailure) {
     self.paths = paths
-    scan = PolicyPathScan(paths)
+    self.limit = limit
+    scan = PolicyPathScan(paths, atMost: limit)
     loaded = scan
     inotify = try Posix.inotifyInit()
     timer = try loop.makeTimer { [weak self] in self?.settled() }
     source = try loop.addInput(inotify.number) { [weak self] in self?.readChanges() }
     renewWatches()
     // What changed between the first look and the watches is seen by a second look.
-    scan = PolicyPathScan(paths)
+    scan = PolicyPathScan(paths, atMost: limit)
     loaded = scan
   }
+
+  /// Whether there are any policy files.
+  var hasFiles: Bool { !scan.files.isEmpty }
 
   /// Loads the files even if none has changed, once they have settled: a reload that is asked for must not read a file
   /// that is just being written.
   func reloadWhenSettled() {
     isReloadAsked = true
     lastChange = Posix.monotonicNow()
-    scan = PolicyPathScan(paths)
+    scan = PolicyPathScan(paths, atMost: limit)
     renewWatches()
     timer?.set(lastChange.advanced(byMilliseconds: Self.settleMilliseconds))
   }
@@ -85,12 +94,14 @@ final class PolicyWatcher {
 
   private func readChanges() {
     var isRelevant = false
-    while let bytes = try? Posix.read(inotify.number, limit: 16 << 10), !bytes.isEmpty {
+    // What is left wakes the loop again: whoever writes all the time must not keep it here.
+    for _ in 0..<Self.mostReads {
+      guard let bytes = try? Posix.read(inotify.number, limit: 16 << 10), !bytes.isEmpty else { break }
       isRelevant = take(bytes) || isRelevant
     }
     guard isRelevant else { return }
     lastChange = Posix.monotonicNow()
-    scan = PolicyPathScan(paths)
+    scan = PolicyPathScan(paths, atMost: limit)
     renewWatches()
     timer?.set(lastChange.advanced(byMilliseconds: Self.settleMilliseconds))
   }
@@ -132,7 +143,7 @@ final class PolicyWatcher {
   }
 
   private func settled() {
-    scan = PolicyPathScan(paths)
+    scan = PolicyPathScan(paths, atMost: limit)
     renewWatches()
     guard let patience = patienceMilliseconds else { return load() }
     let deadline = lastChange.advanced(byMilliseconds: patience)

@@ -25,16 +25,32 @@ enum StatusReport {
     ])
   }
 
-  /// How the policy stands.
+  /// How the policy stands, as a whole and by side.
   static func policy(_ policy: PolicyInForce) -> JSON {
     .object([
       "state": .string(policy.standing.rawValue),
-      "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
-      "rules": .integer(policy.inForce.ruleCount),
+      "files": .strings(policy.files.map { Label.shortened($0) }),
+      "rules": .integer(policy.ruleCount),
       "enforced": .bool(policy.policy.isEnforced),
-      "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
-      "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
+      "errors": .strings(policy.errors.map { Label.shortened($0) }),
+      "warnings": .strings(policy.warnings.map { Label.shortened($0) }),
       "loads": .integer(policy.loads),
+      "source": .string(policy.isNamed ? "named" : "installed"),
+      "managed": side(policy.managed),
+      "user": side(policy.user),
+    ])
+  }
+
+  private static func side(_ side: PolicyInForce.Side) -> JSON {
+    .object([
+      "state": .string(side.standing.rawValue),
+      "rules": .integer(side.ruleset.rules.count),
+      "enforced": .bool(side.ruleset.isEnforced),
+      "digest": .string(side.digest),
+      "files": .array(
+        side.files.map { .object(["path": .string(Label.shortened($0.path)), "sha256": .string($0.digest)]) }),
+      "errors": .strings(side.lastLoad.errors.map { Label.shortened($0) }),
+      "changeable": .strings(side.lastLoad.changeable.map { Label.shortened($0) }),
     ])
   }
 
@@ -99,7 +115,7 @@ enum StatusReport {
     return .object([
       "schema": .integer(schemaVersion),
       "state": .string(policy.standing.rawValue),
-      "files": .strings(policy.inForce.files.map { Label.shortened($0) }),
+      "files": .strings(policy.files.map { Label.shortened($0) }),
       "rules": entries(overview.rules),
       "groups": entries(overview.groups),
       "boards": entries(overview.boards),
@@ -107,8 +123,8 @@ enum StatusReport {
       "limits": .object(
         overview.limits.sorted { $0.key.rawValue < $1.key.rawValue }
           .map { JSON.Member($0.key.rawValue, .integer($0.value)) }),
-      "errors": .strings(policy.lastLoad.errors.map { Label.shortened($0) }),
-      "warnings": .strings(policy.lastLoad.warnings.map { Label.shortened($0) }),
+      "errors": .strings(policy.errors.map { Label.shortened($0) }),
+      "warnings": .strings(policy.warnings.map { Label.shortened($0) }),
     ])
   }
 

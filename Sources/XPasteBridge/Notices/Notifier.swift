@@ -60,6 +60,8 @@ final class Notifier {
   private var shown: [UInt64: UInt32] = [:]
   /// Notices shown so far.
   private(set) var shownCount = 0
+  /// Called with a notice that nobody could show.
+  var onNotShown: (Notice) -> Void = { _ in }
   /// Called when the person allows something once, with its number.
   var onAllow: (UInt64) -> Void = { _ in }
 
@@ -91,7 +93,7 @@ final class Notifier {
   func leave() {
     forgetServer()
     connection = nil
-    waiting = []
+    dropWaiting()
   }
 
   // MARK: what is to be shown
@@ -112,11 +114,21 @@ final class Notifier {
 
   private func show(_ item: Item, number: UInt64, isLasting: Bool) {
     if isLasting { lasting[number] = item }
-    guard connection != nil else { return }
+    guard connection != nil else { return noteNotShown(item) }
     waiting.removeAll { $0.number == number }
     waiting.append((number, item))
-    if waiting.count > Self.mostWaiting { waiting.removeFirst() }
+    if waiting.count > Self.mostWaiting { noteNotShown(waiting.removeFirst().item) }
     advance()
+  }
+
+  private func noteNotShown(_ item: Item) {
+    if case .core(let notice) = item { onNotShown(notice) }
+  }
+
+  private func dropWaiting() {
+    let dropped = waiting
+    waiting = []
+    for (_, item) in dropped { noteNotShown(item) }
   }
 
   private func close(_ number: UInt64) {
@@ -149,7 +161,7 @@ final class Notifier {
     case .off, .asking: return
     case .unknown: if !waiting.isEmpty { askServer() }
     case .absent, .unresponsive:
-      guard let retryAt, Posix.monotonicNow() >= retryAt else { return waiting = [] }
+      guard let retryAt, Posix.monotonicNow() >= retryAt else { return dropWaiting() }
       standing = .unknown
       if !waiting.isEmpty { askServer() }
     case .ready:
@@ -197,7 +209,10 @@ final class Notifier {
       try connection.send(call, milliseconds: answerMilliseconds) { [weak self] reply in
         guard let self, generation == asked else { return }
         outstanding -= 1
-        guard !reply.isError, let id = try? reply.readUInt32() else { return failed(reply) }
+        guard !reply.isError, let id = try? reply.readUInt32() else {
+          noteNotShown(item)
+          return failed(reply)
+        }
         shownCount += 1
         if lasting[number] != nil {
           shown[number] = id
@@ -207,7 +222,10 @@ final class Notifier {
         }
         advance()
       }
-    } catch { fail(.absent, "\(error)") }
+    } catch {
+      noteNotShown(item)
+      fail(.absent, "\(error)")
+    }
   }
 
   private func failed(_ reply: BusMessage) {
@@ -218,7 +236,7 @@ final class Notifier {
   private func fail(_ state: State, _ cause: String) {
     forgetServer()
     standing = state
-    waiting = []
+    dropWaiting()
     retryAt = Posix.monotonicNow().advanced(byMilliseconds: Self.retryMilliseconds)
     let what = state == .unresponsive ? "the notification server doesn't answer" : "there is no notification server"
     say("\(what) (\(Label.plain(cause, to: 128))): refusals are written down and not shown")

@@ -28,6 +28,9 @@ final class Continuity {
   /// The ledger of requests; `nil` before ``begin(at:)``, and where nothing is kept.
   private(set) var ledger: LedgerMemory?
 
+  /// Whether the run before has handed over that a lockdown is on.
+  private(set) var keptLockdown = false
+
   private let isKept: Bool
   private var failure: SystemFailure?
   private var inheritedClips: [String: OwnedDescriptor] = [:]
@@ -44,11 +47,25 @@ final class Continuity {
     for (name, descriptor) in DescriptorStore.inherited() {
       if name == Self.ledgerName {
         inheritedLedger = descriptor
+      } else if name == Lockdown.descriptorName {
+        keptLockdown = true
       } else if name.hasPrefix(Self.clipPrefix) {
         inheritedClips[String(name.dropFirst(Self.clipPrefix.count))] = descriptor
       } else {
         DescriptorStore.drop(name)
       }
+    }
+  }
+
+  /// Hands over that a lockdown is on, or takes that back. What keeps it besides is the lockdown's own.
+  func keepLockdown(_ isOn: Bool) {
+    guard isKept else { return }
+    do throws(SystemFailure) {
+      guard isOn else { return DescriptorStore.drop(Lockdown.descriptorName) }
+      try DescriptorStore.keep(
+        Posix.memfd(Lockdown.descriptorName, byteCount: 0), as: Lockdown.descriptorName)
+    } catch {
+      say("the service manager doesn't keep the lockdown: \(error)", .warning)
     }
   }
 

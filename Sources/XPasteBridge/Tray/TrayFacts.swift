@@ -17,7 +17,7 @@ enum TrayFacts {
     var state = TrayState(
       display: Label.plain(display, to: nameBytes), standing: standing(of: policy),
       summary: Label.plain(policy.summary, to: lineBytes))
-    state.fault = policy.lastLoad.errors.first.map { Label.plain($0, to: lineBytes) }
+    state.fault = policy.errors.first.map { Label.plain($0, to: lineBytes) }
     state.isEnforced = policy.policy.isEnforced
     state.isLockedDown = policy.isLockedDown
     state.liftsLockdown = policy.policy.liftsLockdown
@@ -31,7 +31,7 @@ enum TrayFacts {
   private static func standing(of policy: PolicyInForce) -> TrayState.Standing {
     switch policy.standing {
     case .inForce: .inForce
-    case .lastGood: .lastGood
+    case .lastGood, .leftOut: .lastGood
     case .locked: .locked
     }
   }

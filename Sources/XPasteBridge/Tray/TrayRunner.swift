@@ -53,7 +53,11 @@ final class TrayRunner {
     try connection.addMatch("type='signal',\(change),arg0='\(Self.watcherName)'") { [weak self] signal in
       self?.watcherChanged(signal)
     }
-    // The rule above comes first, so that a watcher that appears in between isn't missed.
+    let host = "path='\(Self.watcherPath)',interface='\(Self.watcherName)',member='StatusNotifierHostRegistered'"
+    try connection.addMatch("type='signal',\(host)") { [weak self] signal in
+      self?.carryOut { $0.hostRegistered(by: signal.sender) }
+    }
+    // The rule of the watcher comes first, so that a watcher that appears in between isn't missed.
     try connection.call("GetNameOwner", of: Self.bus, at: "/org/freedesktop/DBus", on: Self.bus, [Self.watcherName]) {
       [weak self] reply in
       guard !reply.isError, let owner = try? reply.readString() else { return }
@@ -112,7 +116,7 @@ final class TrayRunner {
       ) { [weak self] reply in
         guard reply.isError else { return }
         self?.carryOut {
-          $0.registrationFailed(at: watcher)
+          $0.registrationFailed(at: watcher, at: .now)
           return []
         }
       }

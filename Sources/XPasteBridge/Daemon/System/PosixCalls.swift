@@ -88,12 +88,12 @@ enum Posix {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Names in a directory, without `.` and `..`, in C-locale order; `nil` when it can't be read.
-  static func directoryEntries(_ path: String) -> [String]? {
+  /// The first `limit` names in a directory, without `.` and `..`, in C-locale order; `nil` when it can't be read.
+  static func directoryEntries(_ path: String, atMost limit: Int = .max) -> [String]? {
     guard let directory = opendir(path) else { return nil }
     defer { closedir(directory) }
     var names: [String] = []
-    while let entry = Glibc.readdir(directory) {
+    while names.count < limit, let entry = Glibc.readdir(directory) {
       // d_name is NUL-terminated inside the entry, which is valid until the next readdir.
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
