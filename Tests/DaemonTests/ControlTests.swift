@@ -242,7 +242,7 @@ struct ControlTests {
     let served = ServedDaemon()
     served.session.isLost = true
     #expect(try served.daemon.run() == 69)
-    #expect(served.messages.contains("the X server of :4711 is gone"))
+    #expect(served.messages.contains("no longer guarding: the X server of :4711 is gone"))
     #expect(Posix.lstat(served.socketPath) == nil)
     #expect(!served.session.calls.contains("close"))
   }

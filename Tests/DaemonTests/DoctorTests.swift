@@ -25,7 +25,7 @@ struct DoctorTests {
     _ status: String = status, _ clients: String = clients
   ) throws -> DoctorFacts {
     DoctorFacts(
-      server: .reachable(missing: []), unit: .enabled("graphical-session.target"), notices: .running,
+      server: .reachable(missing: []), unit: .enabled("graphical-session.target", .byTarget), notices: .running,
       files: DoctorFacts.Files(count: 1),
       running: .answering(status: try JSON(reading: status), clients: try JSON(reading: clients)),
       version: HelpText.version)
@@ -51,6 +51,11 @@ struct DoctorTests {
     (#""state":"in-force""#, #""state":"locked""#, .policy, .broken, "locked"),
     (#""state":"in-force""#, #""state":"last-good""#, .policy, .limited, "last good"),
     (#""enforced":true"#, #""enforced":false"#, .policy, .limited, "not enforced"),
+    (#""state":"in-force""#, #""state":"left-out""#, .policy, .limited, "none of the user's files"),
+    (
+      #""errors":[]"#, #""errors":[],"managed":{"changeable":["/etc/x","/etc/y"]}"#, .policy, .broken,
+      "`/etc/x` and 1 other path can be changed by others than root"
+    ),
     (#""priority":true"#, #""priority":false"#, .priority, .limited, "SYNC"),
     (#""trigger":"middle-button""#, #""rival":{"class":{"value":"Klipper"}}"#, .rivals, .broken, "Klipper"),
     (#""priority":true"#, #""priority":true,"rivalManager":{"class":{"value":"Old"}}"#, .rivals, .broken, "Old"),
@@ -88,6 +93,36 @@ struct DoctorTests {
     #expect(wrong.first?.holding == change.3)
     #expect(wrong.first?.found.contains(change.says) ?? false, "\(wrong)")
     #expect(wrong.first?.remedy != nil)
+  }
+
+  /// B9: what the X server itself gives away no rule can keep.
+  @Test func aServerThatHandsCopiesOut() throws {
+    var facts = try Self.facts()
+    facts.server = .reachable(missing: [], copying: "VNC-EXTENSION")
+    let wrong = Findings.all(facts).filter { $0.holding != .holds }
+    #expect(wrong.map(\.guarantee) == [.priority, .protection])
+    #expect(wrong.allSatisfy { $0.holding == .broken && $0.found.contains("VNC-EXTENSION") && $0.remedy != nil })
+  }
+
+  /// C6: a display that takes connections and never answers ends both commands, with its name.
+  @Test func aDisplayThatNeverAnswers() throws {
+    let folder = TemporaryDirectory()
+    let number = 40_000 + Int(getpid()) % 20_000
+    mkdir("/tmp/.X11-unix", 0o1777)
+    let path = "/tmp/.X11-unix/X\(number)"
+    unlink(path)
+    defer { unlink(path) }
+    let socket = try Posix.socket()
+    try Posix.bind(socket, path)
+    try Posix.listen(socket, backlog: 8)
+    let environment = ["XDG_RUNTIME_DIR": folder.path, "HOME": folder.path, "PATH": "/usr/bin:/bin"]
+    let words = [["doctor", "--display", ":\(number)"], ["run", "--display", ":\(number)", "--no-bus"]]
+    let children = words.map { ChildRun($0, environment: environment) }
+    for (child, words) in zip(children, words) {
+      #expect(child.wait(seconds: 30) == 1, "\(words)")
+      #expect((child.output + child.complaint).contains("display `:\(number)` doesn't answer"), "\(words)")
+    }
+    #expect(children[0].output.contains("guarantees:"), "the rest of the report is there")
   }
 
   @Test func clientsThatCameFirst() throws {
@@ -131,7 +166,15 @@ struct DoctorTests {
     #expect(finding(.display, facts)?.holding == .limited)
     facts.runtimeProblem = "none"
     #expect(finding(.runtime, facts)?.holding == .broken)
-    for (unit, holding) in [(DoctorFacts.Unit.disabled, Holding.limited), (.absent, .limited)] {
+    facts.files = DoctorFacts.Files(count: 1, changeable: ["/etc/xpastebridge/policy.d"])
+    #expect(finding(.policy, facts)?.holding == .broken)
+    let target = "graphical-session.target"
+    for (unit, holding) in [
+      (DoctorFacts.Unit.disabled, Holding.limited), (.absent, .limited), (.masked("/x"), .broken),
+      (.masked(nil), .broken),
+      (.enabled(target, .byTarget), .holds), (.enabled(target, .byOther), .holds), (.enabled(target, .never), .broken),
+      (.enabled(target, .unasked("none")), .broken),
+    ] {
       facts.unit = unit
       #expect(finding(.unit, facts)?.holding == holding)
     }

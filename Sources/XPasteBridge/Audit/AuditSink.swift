@@ -72,10 +72,13 @@ final class AuditSink {
     writer(Self.fields(text, kind, priority) + [("XPB_DISPLAY", Label.shortened(display))] + fields)
   }
 
-  /// Records something about the daemon itself, whatever the limits say: it happens seldom.
-  func record(_ record: DaemonRecord) {
+  /// Records something about the daemon itself, whatever the limits say: it happens seldom. What stands on standard error
+  /// already goes to the journal and the file alone.
+  func record(_ record: DaemonRecord, isOnStandardError: Bool = false) {
     let milliseconds = Posix.wallClockMilliseconds()
-    writer(record.journalFields(milliseconds: milliseconds, display: display))
+    if !isOnStandardError || Journal.isPresent {
+      writer(record.journalFields(milliseconds: milliseconds, display: display))
+    }
     file?.append(record.json(milliseconds: milliseconds, display: display))
   }
 

@@ -8,7 +8,12 @@ enum Journal {
 
   /// Sends one entry of `NAME=value` fields; each is one field whatever its value contains.
   static func sendv(_ fields: [(name: String, value: String)]) throws(SystemFailure) {
-    let texts = fields.map { Array("\($0.name)=\($0.value)".utf8) }
+    try send(fields.map { "\($0.name)=\($0.value)" })
+  }
+
+  /// Sends one entry of fields as they are, from any thread.
+  nonisolated static func send(_ fields: [String]) throws(SystemFailure) {
+    let texts = fields.map { Array($0.utf8) }
     // One stretch of memory that doesn't move while the iovecs point into it.
     let joined = texts.flatMap { $0 }
     let result = joined.withUnsafeBytes { bytes in

@@ -52,8 +52,9 @@ enum RunCommand {
     if invocation.has("replace"), policy.standing == .locked {
       // The one that guards now does so by a policy that was good.
       for error in policy.errors { Console.complain(Label.plain(error, to: 4_096)) }
-      audit.record(.failedStart("the policy has errors, so the daemon that guards the display isn't replaced"))
-      Console.complain("the policy has errors, so the daemon that guards the display isn't replaced")
+      let line = "the policy has errors, so the daemon that guards the display isn't replaced"
+      audit.record(.failedStart(line), isOnStandardError: true)
+      Console.complain(line)
       return nil
     }
     let keeper = BoardArchive(loop: loop) { audit.say($0, .notice, $1) }
@@ -62,18 +63,19 @@ enum RunCommand {
     let actions = InstalledActions(given: invocation.all("actions"))
     let children = try ActionChildren(loop: loop, helper: actions.helper)
     let session: any DisplaySession
+    let watch = openingWatch(display)
     do throws(DisplayFailure) {
       session = try DisplayOpener.open(
         DisplayRequest(
           name: display, policy: policy.effective, replaces: invocation.has("replace"),
           endsOnXError: invocation.has("fatal-x-errors"), continuity: continuity,
           children: children, boardKeeper: keeper, onBoardNotice: { onBoardNotice($0) },
-          onNotice: { notifier.take($0) },
+          onNotice: { notifier.take($0) }, onConnected: { watch.end() },
           say: { audit.say($0, .notice, $1) },
           audit: { audit.take($0) }))
     } catch {
-      audit.record(.failedStart(error.line))
-      if Journal.isPresent { Console.complain(error.line) }
+      audit.record(.failedStart(error.line), isOnStandardError: true)
+      Console.complain(error.line)
       ServiceNotice.holdUp(error.line)
       return nil
     }
@@ -87,4 +89,20 @@ enum RunCommand {
     if !invocation.has("no-bus") { daemon.joinSessionBus(showingTray: !invocation.has("no-tray")) }
     return daemon
   }
+
+  /// Ends a start that the display doesn't answer, with its record.
+  private static func openingWatch(_ display: String) -> OpeningWatch {
+    let line = "\(DisplaySilence.line(display)) within \(OpeningWatch.milliseconds / 1_000) s"
+    let record = DaemonRecord.failedStart(line).journalFields(
+      milliseconds: Posix.wallClockMilliseconds(), display: ControlAddress.key(of: display))
+    return OpeningWatch(
+      text: "xpastebridge: \(line)\n",
+      journalFields: Journal.isPresent ? record.map { "\($0.name)=\($0.value)" } : [])
+  }
+}
+
+/// What is said of a display that takes connections and says nothing.
+enum DisplaySilence {
+  /// Without the time that was waited.
+  static func line(_ display: String) -> String { "display `\(Label.plain(display, to: 256))` doesn't answer" }
 }

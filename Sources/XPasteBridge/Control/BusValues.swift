@@ -27,6 +27,14 @@ extension BusMessage {
     try close()
   }
 
+  /// A string with its type.
+  func readVariantString() throws(SystemFailure) -> String {
+    guard try enter("v", "s") else { return "" }
+    let text = try readString()
+    try leave()
+    return text
+  }
+
   func readInt32() throws(SystemFailure) -> Int32 { try readBasic("i", 0) }
 
   /// An array of numbers.

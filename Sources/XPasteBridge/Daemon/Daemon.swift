@@ -7,7 +7,7 @@ import Selection
 import Tray
 
 /// How `run` ends; the manual page lists them.
-enum ExitStatus {
+nonisolated enum ExitStatus {
   static let done: Int32 = 0
   static let failed: Int32 = 1
   static let usage: Int32 = 2
@@ -197,7 +197,7 @@ final class Daemon {
             .connectionEnded,
             "our connection was ended and the X server is there: an X client has done that (XKillClient), or the server began again"
           )
-          : (.serverGone, "the X server is gone")
+          : (.serverGone, "the X server of \(Label.plain(display)) is gone")
       } else if let breakdown = session.breakdown {
         (.failed, breakdown)
       } else if session.isReplaced {

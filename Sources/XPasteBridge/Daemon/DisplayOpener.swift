@@ -19,8 +19,10 @@ enum DisplayOpener {
       options.boardKeeper = request.boardKeeper
       options.onBoardNotice = request.onBoardNotice
       options.onNotice = request.onNotice
+      let display = try Display.open(request.name)
+      request.onConnected()
       let runner = EffectRunner(
-        display: try Display.open(request.name), policy: request.policy, options: options, onAudit: request.audit)
+        display: display, policy: request.policy, options: options, onAudit: request.audit)
       try runner.start()
       return runner
     } catch {

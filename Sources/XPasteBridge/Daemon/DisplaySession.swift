@@ -107,6 +107,8 @@ struct DisplayRequest {
   var onBoardNotice: (BoardNotice) -> Void = { _ in }
   /// Takes what the person is to be told.
   var onNotice: (NoticeOrder) -> Void = { _ in }
+  /// Called when the display has answered for the first time.
+  var onConnected: () -> Void = {}
   /// Says something to the journal.
   var say: (String, Priority) -> Void = { _, _ in }
   /// Takes every audit record.

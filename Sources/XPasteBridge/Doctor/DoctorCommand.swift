@@ -1,31 +1,46 @@
 import Glibc
 import Policy
+import PolicyFile
 import Selection
 import X11
 
 /// `doctor`: which guarantees hold here and now, and what to do about those that don't.
 enum DoctorCommand {
   /// How long the session bus may take (our choice: it is on this machine and has nothing to think about).
-  private static let busMilliseconds = 2_000
+  private static let busMilliseconds = 1_000
+  /// How long the X server may take, so that all of it is over in 5 s.
+  private static let displayMilliseconds = 3_000
 
   /// Gathers, judges and prints. The exit status says whether all guarantees hold.
   static func run(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
-    let findings = Findings.all(try gather(invocation))
-    let holds = findings.allSatisfy { $0.holding == .holds }
+    // The display comes last: one that never answers ends the program, with what was found about the rest.
+    var facts = try gather(invocation)
     let display = invocation.value("display") ?? Posix.environment("DISPLAY") ?? ""
-    let status =
-      invocation.has("json")
-      ? Console.print(DoctorReport.json(findings, display: display).description)
-      : Console.write(DoctorReport.text(findings))
-    return holds ? status : ExitStatus.failed
+    facts.server = .unreachable(
+      "\(DisplaySilence.line(display)) within \(displayMilliseconds / 1_000) s; it accepts the connection")
+    let watch = OpeningWatch(
+      milliseconds: displayMilliseconds, output: 1, text: report(Findings.all(facts), display, invocation))
+    facts.server = server(invocation)
+    watch.end()
+    let findings = Findings.all(facts)
+    let status = Console.write(report(findings, display, invocation))
+    return findings.allSatisfy { $0.holding == .holds } ? status : ExitStatus.failed
+  }
+
+  private static func report(_ findings: [Finding], _ display: String, _ invocation: Invocation) -> String {
+    invocation.has("json")
+      ? DoctorReport.json(findings, display: display).description + "\n" : DoctorReport.text(findings)
   }
 
   private static func gather(_ invocation: Invocation) throws(UsageFailure) -> DoctorFacts {
-    let found = InstalledPolicy(given: invocation.all("policy")).read()
+    let source = InstalledPolicy(given: invocation.all("policy"))
+    let found = source.read()
     return DoctorFacts(
-      server: server(invocation), unit: unit(), runtimeProblem: runtimeProblem(), notices: noticeServer(),
+      server: .unreachable(""), unit: UserUnit.facts(milliseconds: busMilliseconds), runtimeProblem: runtimeProblem(),
+      notices: noticeServer(),
       files: DoctorFacts.Files(
-        count: found.files.count, errors: found.errors.map(\.description)),
+        count: found.files.count, errors: found.errors.map(\.description),
+        changeable: source.load(.managed, over: Ruleset()).changeable),
       running: try running(invocation), version: HelpText.version)
   }
 
@@ -33,7 +48,7 @@ enum DoctorCommand {
     do throws(DisplayError) {
       let display = try Display.open(invocation.value("display"))
       defer { display.close() }
-      return .reachable(missing: display.missingExtensions)
+      return .reachable(missing: display.missingExtensions, copying: display.copyingExtension)
     } catch {
       return .unreachable("\(error)")
     }
@@ -67,20 +82,6 @@ enum DoctorCommand {
     } catch {
       return error.line
     }
-  }
-
-  private static func unit() -> DoctorFacts.Unit {
-    let name = "xpastebridge.service"
-    let home = Posix.environment("HOME").map { $0 + "/.config" }
-    let user = [Posix.environment("XDG_CONFIG_HOME") ?? home].compactMap { $0.map { $0 + "/systemd/user" } }
-    let folders = user + ["/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user"]
-    for folder in folders {
-      for target in ["graphical-session.target", "default.target", "xsession.target"]
-      where Posix.lstat("\(folder)/\(target).wants/\(name)") != nil {
-        return .enabled(target)
-      }
-    }
-    return folders.contains { Posix.stat("\($0)/\(name)") != nil } ? .disabled : .absent
   }
 
   private static func noticeServer() -> DoctorFacts.NoticeServer {

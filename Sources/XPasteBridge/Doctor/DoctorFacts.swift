@@ -2,20 +2,34 @@
 struct DoctorFacts {
   /// The X server, as a new client sees it.
   enum Server: Hashable {
-    /// It can be reached; the names of extensions that it lacks.
-    case reachable(missing: [String])
+    /// It can be reached; the names of extensions that it lacks, and of the one by which it hands copies out itself.
+    case reachable(missing: [String], copying: String? = nil)
     /// It can't, for this reason.
     case unreachable(String)
   }
 
   /// The user's unit.
   enum Unit: Hashable {
-    /// It is started with this target.
-    case enabled(String)
+    /// It is started with this target, if anything starts that.
+    case enabled(String, Start)
     /// It is there and isn't started by itself.
     case disabled
+    /// It can't be started: masked, at this path where that is known.
+    case masked(String?)
     /// There is none.
     case absent
+  }
+
+  /// What the user's service manager says of an enabled unit.
+  enum Start: Hashable {
+    /// The target is active, so that the unit was started.
+    case byTarget
+    /// The unit is active although its target isn't: something else has started it.
+    case byOther
+    /// Neither is active.
+    case never
+    /// There is no service manager to be asked, for this reason.
+    case unasked(String)
   }
 
   /// Who shows notifications.
@@ -34,6 +48,8 @@ struct DoctorFacts {
   struct Files: Hashable {
     var count = 0
     var errors: [String] = []
+    /// Managed folders and files that others than root may change.
+    var changeable: [String] = []
   }
 
   /// What the daemon says of itself.

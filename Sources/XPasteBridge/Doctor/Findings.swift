@@ -13,7 +13,7 @@ enum Findings {
     var findings = [server(facts.server)]
     switch facts.running {
     case .answering(let status, let clients):
-      findings += [daemon(status, facts)] + ofDaemon(status, clients)
+      findings += [daemon(status, facts)] + ofDaemon(status, clients).map { limited($0, by: facts.server) }
     case .absent(let reason):
       findings += [
         .broken(.daemon, reason, "start it with `systemctl --user start xpastebridge`, or run `xpastebridge run`"),
@@ -29,8 +29,8 @@ enum Findings {
 
   private static func server(_ server: DoctorFacts.Server) -> Finding {
     switch server {
-    case .reachable(missing: []): return .holds(.display, "reachable, with all extensions that are used")
-    case .reachable(let missing):
+    case .reachable(missing: [], _): return .holds(.display, "reachable, with all extensions that are used")
+    case .reachable(let missing, _):
       return .limited(
         .display, "the X server lacks \(missing.joined(separator: ", "))",
         "start the X server with these extensions; what rests on them doesn't work")
@@ -41,7 +41,21 @@ enum Findings {
 
   private static func unit(_ unit: DoctorFacts.Unit) -> Finding {
     switch unit {
-    case .enabled(let target): .holds(.unit, "started with \(target)")
+    case .enabled(let target, .byTarget): .holds(.unit, "started with \(target)")
+    case .enabled(let target, .byOther):
+      .holds(.unit, "the service manager runs it; \(target) isn't active, so something else has started it")
+    case .enabled(let target, .never):
+      .broken(
+        .unit, "enabled for \(target), which isn't active in this session, so nothing starts it",
+        "start it from the X session's start-up file: `systemctl --user start xpastebridge`")
+    case .enabled(let target, .unasked(let reason)):
+      .broken(
+        .unit, "enabled for \(target), and there is no service manager of this user that starts it: \(reason)",
+        "log in by way of pam_systemd, or start `xpastebridge run` from the X session's start-up file")
+    case .masked(let path):
+      .broken(
+        .unit, "masked\(path.map { " by `\($0)`" } ?? ""), so nothing can start it",
+        "run `systemctl --user unmask xpastebridge`, or remove that link")
     case .disabled:
       .limited(
         .unit, "the unit is installed and isn't started with the session",
@@ -52,6 +66,17 @@ enum Findings {
         .unit, "no unit is installed, so nothing starts the daemon with the session or after a crash",
         "run `make install`, or start `xpastebridge run` from the X session's start-up file")
     }
+  }
+
+  /// What no rule can promise where the X server itself gives copies away.
+  private static func limited(_ finding: Finding, by server: DoctorFacts.Server) -> Finding {
+    guard case .reachable(_, let copying?) = server, [.priority, .protection].contains(finding.guarantee) else {
+      return finding
+    }
+    return .broken(
+      finding.guarantee,
+      "the X server hands copies to its viewers itself (\(copying)), before any rule is asked",
+      "switch its clipboard off (Xvnc: -SendCutText=0 -AcceptCutText=0), or don't show this display to viewers")
   }
 
   private static func runtime(_ problem: String?) -> Finding {
@@ -66,8 +91,16 @@ enum Findings {
         .policy, "a daemon that starts now would be locked: \(error)\(more)",
         "repair the files; `xpastebridge policy check` shows every error")
     }
+    if let path = files.changeable.first { return changeable(path, files.changeable.count - 1) }
     guard files.count > 0 else { return .holds(.policy, "no files, so everything would be allowed") }
     return .holds(.policy, "\(counted(files.count, "file")) without errors")
+  }
+
+  private static func changeable(_ path: String, _ more: Int) -> Finding {
+    .broken(
+      .policy,
+      "`\(path)`\(more > 0 ? " and \(counted(more, "other path"))" : "") can be changed by others than root, so anybody may write the managed policy",
+      "`chown root:root` and `chmod go-w` it")
   }
 
   private static func notices(_ server: DoctorFacts.NoticeServer) -> Finding {
@@ -114,7 +147,13 @@ enum Findings {
     case "locked": return .broken(.policy, "locked, since the files have errors: \(error)", remedy)
     case "last-good":
       return .limited(.policy, "the last good policy is in force; the files have errors: \(error)", remedy)
+    case "left-out":
+      return .limited(.policy, "none of the user's files is in force, since they have errors: \(error)", remedy)
     default: break
+    }
+    if let path = policy?["managed"]?["changeable"]?.elements.first {
+      let more = (policy?["managed"]?["changeable"]?.elements.count ?? 1) - 1
+      return changeable(text(path), more)
     }
     if policy?["enforced"]?.truth == false {
       return .limited(
