@@ -355,6 +355,8 @@ extension Daemon: ControlledDaemon {
       throw ControlFailure(line: "can't keep the lockdown for the next start: \(error)")
     }
     session.replacePolicy(policy.effective)
+    // Looked at also if it is removed before the watcher has seen that it is there.
+    if isOn { markWatcher?.reloadWhenSettled() }
     audit.say(
       isOn ? "lockdown: only same-app copy and paste is allowed" : "lockdown lifted", .notice, .notice,
       fields: [lockdownField])
