@@ -123,6 +123,16 @@ struct StoreTests {
     #expect(scratch.open().text("a", 1) == "one")
     #expect(try mode(scratch.configuration.folder) == 0o700)
     #expect(try mode(scratch.database) == 0o600 && mode(scratch.file("boards.key")) == 0o600)
+    // C10: also what SQLite makes beside it, and what an earlier run has left of that.
+    for name in ["boards.sqlite-wal", "boards.sqlite-shm", "boards.lock"] {
+      _ = FileManager.default.createFile(atPath: scratch.file(name), contents: Data())
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.file(name))
+    }
+    let opened = scratch.open()
+    #expect(opened.text("a", 1) == "one")
+    #expect(scratch.names.count >= 4, "\(scratch.names)")
+    for name in scratch.names { #expect(try mode(scratch.file(name)) == 0o600, "\(name)") }
+    withExtendedLifetime(opened) {}
   }
 
   @Test func contentNeverPrints() {

@@ -112,6 +112,17 @@ import Testing
     #expect(stage.person.told.count == 14 && stage.person.told.last?.isPersons == true)
   }
 
+  /// C15: what no server could show takes no room in its minute.
+  @Test func whatNobodyShowsDoesntCount() throws {
+    var stage = Stage(Policies.financeStays)
+    for number in 0..<20 {
+      stage.copy(owner(Apps.ledger, 0x40_0001 + UInt32(number)))
+      _ = stage.paste("UTF8_STRING", by: Apps.browser)
+      if number < 15 { stage.bridge.noticeNotShown(try #require(stage.person.told.last)) }
+    }
+    #expect(stage.person.told.count == 20 && stage.bridge.noticesLeftOut == 0)
+  }
+
   /// `notify: false` tells nobody, `notify: true` also of what is allowed; a key that was held back is told.
   @Test func rulesSay() {
     func policy(_ verdict: Verdict, _ notify: Bool) -> PolicySet {

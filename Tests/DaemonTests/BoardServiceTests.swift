@@ -221,6 +221,20 @@ struct BoardServiceTests {
     #expect(Lockdown(mark: folder.path + "/lockdown").isOn)
     try lockdown.set(false)
     #expect(!Lockdown(mark: folder.path + "/lockdown").isOn)
+    // B11: either of the two that keep it is enough, and what is missing is said and made again.
+    var kept = false
+    let twice = Lockdown(mark: folder.path + "/lockdown") { kept = $0 }
+    try twice.set(true)
+    #expect(kept && !twice.restoreMark())
+    unlink(folder.path + "/lockdown")
+    #expect(twice.restoreMark() && Lockdown(mark: folder.path + "/lockdown").isOn)
+    unlink(folder.path + "/lockdown")
+    let next = Lockdown(mark: folder.path + "/lockdown", wasKept: true) { kept = $0 }
+    #expect(next.isOn && next.finding?.contains("was removed while no daemon ran") == true)
+    #expect(Lockdown(mark: folder.path + "/lockdown").isOn, "the mark is there again")
+    try next.set(false)
+    #expect(!kept && !next.restoreMark() && !Lockdown(mark: folder.path + "/lockdown").isOn)
+    #expect(Lockdown(mark: folder.path + "/lockdown").finding == nil)
     #expect(throws: SystemFailure.self) { try Lockdown(mark: folder.path + "/none/lockdown").set(true) }
 
     let served = ServedDaemon()

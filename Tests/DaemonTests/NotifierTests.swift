@@ -195,10 +195,13 @@ struct NotifierTests {
     served.daemon.notifier.take(.show(notice(4)))
     run(served.loop, seconds: 0.1)
     #expect(served.messages.count { $0.contains("there is no notification server") } == 1)
+    #expect(Set(served.session.notShown.map(\.number)) == [1, 2, 3, 4], "none of them takes room in its minute")
+    #expect(served.session.notShown.count == 4, "each is given back once")
     bus.end()
     let alone = ServedDaemon()
     alone.daemon.notifier.take(.show(notice(1)))
     #expect(alone.daemon.notifier.state == .off && alone.messages == [])
+    #expect(alone.session.notShown.map(\.number) == [1])
   }
 
   /// A policy that can't be read is told when there is a bus, and the notice goes when it can be read again.

@@ -82,7 +82,6 @@ enum RunCommand {
     let daemon = try Daemon(
       display: display, loop: loop, session: session, policy: policy, reader: reader, watchers: watchers, audit: audit,
       continuity: continuity, boardKeeper: keeper, actions: actions, notifier: notifier)
-    notifier.onNotShown = { [session] in session.noticeNotShown($0) }
     onBoardNotice = { [unowned daemon] in daemon.announce($0) }
     try daemon.followSignals()
     daemon.serveControl()

@@ -73,6 +73,7 @@ final class Daemon {
     self.actions = actions
     self.boardKeeper = boardKeeper
     self.notifier = notifier
+    notifier.onNotShown = { [session] in session.noticeNotShown($0) }
     bus = SessionBus { [audit] in audit.say($0, .notice, .warning) }
     service = try ControlService(daemon: self, loop: loop)
     boards = try BoardService(host: self, loop: loop)

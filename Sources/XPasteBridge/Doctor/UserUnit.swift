@@ -10,7 +10,7 @@ enum UserUnit {
   static func facts(milliseconds: Int) -> DoctorFacts.Unit {
     let folders = folders()
     guard let path = folders.map({ "\($0)/\(name)" }).first(where: { Posix.lstat($0) != nil }) else { return .absent }
-    let manager = Manager.open(milliseconds: milliseconds)
+    let manager = UnitBus.open(milliseconds: milliseconds)
     if case .success(let manager) = manager, manager.isMasked(name) { return .masked(nil) }
     // Masked is a link to /dev/null, or an empty file, in the folder that counts (systemd.unit(5)).
     if Posix.readlink(path) == "/dev/null" || Posix.stat(path)?.size == 0 { return .masked(path) }
@@ -22,7 +22,7 @@ enum UserUnit {
     return .disabled
   }
 
-  private static func start(_ target: String, _ manager: Result<Manager, SystemFailure>) -> DoctorFacts.Start {
+  private static func start(_ target: String, _ manager: Result<UnitBus, SystemFailure>) -> DoctorFacts.Start {
     switch manager {
     case .failure(let failure): .unasked(failure.reason)
     case .success(let manager): manager.isActive(target) ? .byTarget : manager.isActive(name) ? .byOther : .never
@@ -41,8 +41,8 @@ enum UserUnit {
     ].compactMap(\.self)
   }
 
-  /// The user's service manager, by its own socket: the session bus needn't be the one that it is on.
-  private final class Manager {
+  /// Questions to the user's service manager, by its own socket: the session bus needn't be the one that it is on.
+  private final class UnitBus {
     private let connection: BusConnection
     private let milliseconds: Int
 
@@ -50,7 +50,7 @@ enum UserUnit {
       (self.connection, self.milliseconds) = (connection, milliseconds)
     }
 
-    static func open(milliseconds: Int) -> Result<Manager, SystemFailure> {
+    static func open(milliseconds: Int) -> Result<UnitBus, SystemFailure> {
       do throws(SystemFailure) {
         let runtime = Posix.environment("XDG_RUNTIME_DIR") ?? "/run/user/\(geteuid())"
         let socket = try Posix.socket()
@@ -59,7 +59,7 @@ enum UserUnit {
         try connection.setSocket(socket)
         try connection.start()
         try connection.waitUntilReady(deadline: Posix.monotonicNow().advanced(byMilliseconds: milliseconds))
-        return .success(Manager(connection, milliseconds))
+        return .success(UnitBus(connection, milliseconds))
       } catch {
         return .failure(error)
       }
