@@ -46,19 +46,21 @@ static bool event_make(const char *kind, const Forgery *f, XEvent *e) {
                                              .window = window, .owner = (Window)f->requestor, .selection = f->selection,
                                              .timestamp = f->time, .selection_timestamp = f->time};
         memcpy(e, &change, sizeof change);
-    } else return complain("forge: expected request, notify, property, clear, destroy or owner, found `%s`", kind);
+    } else return complain("forge: expected request, notify, property, clear, destroy, owner or end, found `%s`", kind);
     return true;
 }
 
-/* forge KIND [window=] [requestor=] [target=] [property=] [time=] [times=] */
+/* forge end [window=]: no event, but the end of the connection that owns the window.
+   forge KIND [window=] [requestor=] [target=] [property=] [time=] [times=] */
 bool forge_command(char **words, int count, Atom selection) {
     Forgery f = {.requestor = (long long)helper, .times = 1, .selection = selection, .target = atom("UTF8_STRING"),
                  .property = atom("XPB_FORGED"), .time = CurrentTime};
     XEvent e;
-    if (count < 2) return complain("forge: expected request, notify, property, clear, destroy or owner, found none");
+    if (count < 2) return complain("forge: expected request, notify, property, clear, destroy, owner or end, found none");
     for (int i = 2; i < count; i++)
         if (!option_parse(&f, words[i])) return false;
     if (!f.window) f.window = (long long)XGetSelectionOwner(display, selection);
+    if (!strcmp(words[1], "end")) return XKillClient(display, (XID)f.window), true;
     if (!event_make(words[1], &f, &e)) return false;
     for (long long i = 0; i < f.times; i++) XSendEvent(display, (Window)f.window, False, 0, &e);
     return true;

@@ -260,6 +260,7 @@ static const char help[] =
     "      destroy=ask                  destroy the fresh window right after asking\n"
     "      interval=MS each=yes         between the conversions of loop; an `answer` line for each\n"
     "      wait=no\n"
+    "  forge end [OPTION]               ends the connection of the selection's owner, or of window=\n"
     "  forge KIND [OPTION]...           an event by SendEvent, to the selection's owner where no window is given\n"
     "      KIND  request notify property clear destroy owner\n"
     "      window= requestor=           numbers, or `owner` for the selection's\n"

@@ -21,6 +21,36 @@ extension IntegrationTests {
       }
     }
 
+    /// B13: the record says what has ended the connection, and before a restart that would be the third in a row the
+    /// selections are held empty by a connection of its own.
+    @Test("a client that ends our connection again and again meets an empty clipboard and slower starts: B13")
+    func connectionEnded() throws {
+      let desktop = try Desktop(windowManager: false)
+      defer { desktop.close() }
+      let policy = desktop.path("policy.yaml")
+      try "version: 1\nrules: [{name: none, to: {class: Nobody}, decision: deny}]\n"
+        .write(toFile: policy, atomically: true, encoding: .utf8)
+      let killer = try desktop.requestor("class k Killer")
+      for round in 1...4 {
+        let daemon = try desktop.start(
+          try Bridge.binary(), ["run", "--display", desktop.display, "--policy", policy, "--no-bus"],
+          keepsOutput: false,
+          adding: ["NOTIFY_SOCKET": desktop.path("no-such-socket")])
+        #expect(try waitUntil(within: 10) { try desktop.probe.ownerWindow(of: "_XPASTEBRIDGE_S0") != 0 })
+        let mark = try desktop.probe.ownerWindow(of: "_XPASTEBRIDGE_S0")
+        try killer.tell("forge end window=\(mark)")
+        if round > 2 {
+          #expect(
+            try waitUntil(within: 5) { try desktop.probe.ownerWindow() != 0 || !daemon.isAlive }, "held, round \(round)"
+          )
+          #expect(try killer.convert("UTF8_STRING").text("state") == "refused" || !daemon.isAlive)
+        }
+        #expect(try daemon.exitStatus(within: 10) == 69, "round \(round)")
+      }
+      let log = desktop.log("xpastebridge")
+      #expect(log.contains("our connection was ended and the X server is there"), "found \(log)")
+    }
+
     private func start(_ desktop: Desktop, as name: String, _ options: String...) throws -> Child {
       let policy = desktop.path("second.yaml")
       try Bridge.allowAll.write(toFile: policy, atomically: true, encoding: .utf8)

@@ -1,6 +1,7 @@
 import BridgeCore
 @preconcurrency import Glibc
 import Policy
+import X11
 
 /// `run`: guards a display until it is told to stop.
 enum RunCommand {
@@ -20,8 +21,10 @@ enum RunCommand {
     // The service manager's descriptors are numbered: they are taken before anything opens others.
     let continuity = Continuity()
     do throws(SystemFailure) {
-      let daemon = try start(invocation, display, continuity)
-      return try daemon?.run() ?? ExitStatus.failed
+      guard let daemon = try start(invocation, display, continuity) else { return ExitStatus.failed }
+      let status = try daemon.run()
+      if daemon.wasCutOff { holdEmpty(display, guardsPrimary: daemon.guardsPrimary) }
+      return status
     } catch {
       let status = Console.failed("can't run on display `\(Label.plain(display))`: \(error)")
       ServiceNotice.holdUp("\(error)")
@@ -87,6 +90,18 @@ enum RunCommand {
     daemon.serveControl()
     if !invocation.has("no-bus") { daemon.joinSessionBus(showingTray: !invocation.has("no-tray")) }
     return daemon
+  }
+
+  /// An X client has ended our connection. If that happens again and again under a service manager, the next start waits,
+  /// and nobody reads anything meanwhile.
+  private static func holdEmpty(_ display: String, guardsPrimary: Bool) {
+    guard DescriptorStore.isThere, let address = try? ControlAddress(display: display) else { return }
+    let milliseconds = RestartPace(path: address.endsMark).note(at: Posix.monotonicNow())
+    guard milliseconds > 0 else { return }
+    ServiceNotice.send("STATUS=the connection was ended again; starting again in \(milliseconds) ms")
+    EmptyHold.hold(
+      ["CLIPBOARD"] + (guardsPrimary ? ["PRIMARY"] : []), on: display,
+      until: Posix.monotonicNow().advanced(byMilliseconds: milliseconds))
   }
 
   /// Ends a start that the display doesn't answer, with its record.

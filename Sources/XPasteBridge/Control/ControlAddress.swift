@@ -26,6 +26,9 @@ struct ControlAddress: Hashable {
   /// Present while a lockdown is on, so that it outlives the daemon.
   var lockdownMark: String { directory + "/lockdown" }
 
+  /// Counts how often an X client has ended the connection.
+  var endsMark: String { directory + "/ends" }
+
   /// The address for `display`; a failure where there is no run-time directory.
   init(display: String) throws(ControlFailure) {
     guard let runtime = Self.runtimeDirectory else {

@@ -190,6 +190,11 @@ final class Daemon {
     if !session.isLost { session.close() }
   }
 
+  /// Whether an X client has ended our connection, with rules in force that nobody keeps now.
+  var wasCutOff: Bool { session.isLost && session.isServerThere && !policy.effective.isEmpty }
+  /// Whether the rules are about PRIMARY too.
+  var guardsPrimary: Bool { policy.effective.primary != .off }
+
   private func endRecord(_ status: Int32) -> DaemonRecord {
     let (ending, words): (DaemonRecord.Ending, String) =
       if session.isLost {
