@@ -217,6 +217,10 @@ struct AuditTests {
       #expect(fields["XPB_STATE"] == state && fields["XPB_DISPLAY"] == ":0" && fields["XPB_RECORD"] != nil)
       #expect(JournalKind.records.map(\.rawValue).contains(fields["MESSAGE_ID"] ?? ""))
     }
+    // They are no decisions, which a simulation would replay.
+    var simulation = Simulation(.allowEverything)
+    for (record, _) in records { simulation.take(record.json(milliseconds: 0, display: ":0").description) }
+    #expect(simulation.replayed == 0 && simulation.omissions.isEmpty && simulation.holdsRecords)
     let named = records[0].0.journalFields(milliseconds: 0, display: ":0").map { "\($0.name)=\($0.value)" }
     #expect(named.contains("XPB_POLICY_SOURCE=named") && named.contains("XPB_ENFORCED=no"))
     #expect(named.contains("XPB_LOCKDOWN=yes"))
@@ -257,6 +261,10 @@ struct AuditTests {
     let one = ChildRun(["audit", "--audit-file", directory.path + "/a", "--display", ":7.0", "--json"])
     #expect(one.wait() == 0)
     #expect(try JSON(reading: one.output.trimmingCharacters(in: .newlines)) == entry.json)
+    file.append(DaemonRecord.failedStart("no display").json(milliseconds: 0, display: ":8"))
+    let own = ChildRun(["audit", "--audit-file", directory.path + "/a", "--display", ":8"])
+    #expect(own.wait() == 0)
+    #expect(own.output.hasSuffix("1970-01-01T00:00:00.000Z not guarding: no display\n"))
     let none = ChildRun(["audit", "--audit-file", directory.path + "/none"])
     #expect(none.wait() == 1)
     #expect(none.complaint == "xpastebridge: can't read `\(directory.path)/none`: No such file or directory\n")

@@ -85,6 +85,16 @@ struct ControlTests {
     #expect(status.output.contains("/etc/a.yaml:3:7: unknown key `x`"))
   }
 
+  /// However many errors a file of the user's has, the journal gets a few lines of each load.
+  @Test func errorsOfOneLoadAreBounded() {
+    let served = ServedDaemon()
+    served.source.userAnswer = SideReading(errors: (1...1_000).map { "/u.yaml:\($0):1: wrong" })
+    served.reload()
+    #expect(served.messages.count { $0.hasSuffix(": wrong") } == 8)
+    #expect(served.messages.contains("and 992 more; `xpastebridge policy check` shows all"))
+    #expect(served.messages.contains("user's policy: 1000 errors, none of the files is in force"))
+  }
+
   @Test func clientsAreATable() throws {
     let served = ServedDaemon()
     served.session.described = [

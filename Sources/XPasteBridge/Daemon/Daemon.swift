@@ -19,6 +19,9 @@ nonisolated enum ExitStatus {
 final class Daemon {
   /// Bytes after which free memory is given back (our choice: below that, keeping it costs nothing worth the call).
   private static let trimBytes = 64 << 20
+  /// Errors of one side that are written to the journal at each load (our choice: whoever changes a file with thousands of
+  /// them ten times a second stays below the journal's limit, which would cut records too).
+  private static let saidErrors = 8
   /// Quiet after which code that was needed is let go (our choice: nobody waits then, and it comes back in 0.1 ms).
   private static let quietMilliseconds = 500
   /// Whether X has had something for us since the wait for quiet began.
@@ -293,9 +296,14 @@ final class Daemon {
   private func reportPolicy(_ side: PolicySide) {
     let load = policy[side].lastLoad
     let field = [(name: "XPB_SIDE", value: side.rawValue)]
-    for error in load.errors { audit.say(error, .policyError, .error, fields: field) }
-    for warning in load.warnings { audit.say(warning, .policyError, .warning, fields: field) }
-    for path in load.changeable {
+    for (lines, priority) in [(load.errors, Priority.error), (load.warnings, .warning)] {
+      for line in lines.prefix(Self.saidErrors) { audit.say(line, .policyError, priority, fields: field) }
+      guard lines.count > Self.saidErrors else { continue }
+      audit.say(
+        "and \(lines.count - Self.saidErrors) more; `xpastebridge policy check` shows all", .policyError, priority,
+        fields: field)
+    }
+    for path in load.changeable.prefix(Self.saidErrors) {
       audit.say("\(Label.plain(path)) can be changed by others than root", .policyError, .error, fields: field)
     }
     audit.record(.policy(policy, side))
