@@ -38,6 +38,8 @@ import Selection
   var requestors: RequestorWindows
   var watchCounts: [Window: Int] = [:]
   var pointerInterest = PointerInterest()
+  /// The server's process, where it is on this machine.
+  private let server: Int32?
   private let xlib: XlibDisplay
   private let resourceBase: UInt32
   private let fixesFirstEvent: UInt8
@@ -93,6 +95,7 @@ import Selection
     self.xlib = xlib
     self.xcb = xcb
     fixesFirstEvent = answers[0].firstEvent
+    server = LocalSocket.peer(of: xcb.fileDescriptor)
     hasSync = answers[2].isPresent && xlib.initializeSync()
     screen = Int(xlib.defaultScreen)
     root = Window(xlib.rootWindow(screen: xlib.defaultScreen))
@@ -131,6 +134,9 @@ import Selection
     }.map(\.0.1)
   }
 
+  /// How long a server may take to close what it has open (our choice: the kernel does that for one that was killed).
+  private static let endingMilliseconds: Int32 = 100
+
   /// The extension by which this server hands copies out itself, to those who look at its screen from elsewhere: it does
   /// so as a part of the server, before any client is told. `nil` for none that is known.
   public var copyingExtension: String? {
@@ -140,9 +146,15 @@ import Selection
     return reply.byte(at: 8) != 0 ? "VNC-EXTENSION" : nil
   }
 
-  /// Whether a server still listens at this display's name; asked when the connection is lost. Of displays that are
-  /// reached by TCP it isn't known, and the answer is `false`.
-  public var isServerThere: Bool { name.isLocal && LocalSocket.answers(displayNumber: name.number) }
+  /// Whether the server that we were connected to still listens at this display's name; asked when the connection is lost.
+  /// Another one that has taken the name by then isn't it. Of displays that are reached by TCP it isn't known, and the
+  /// answer is `false`.
+  public var isServerThere: Bool {
+    guard name.isLocal, let server, LocalSocket.server(displayNumber: name.number) == server else { return false }
+    // One that is just ending closes its clients' connections and its own socket one after the other.
+    _ = poll(nil, 0, Self.endingMilliseconds)
+    return LocalSocket.server(displayNumber: name.number) == server
+  }
 
   // MARK: State
 

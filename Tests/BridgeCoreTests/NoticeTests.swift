@@ -119,6 +119,7 @@ import Testing
       stage.copy(owner(Apps.ledger, 0x40_0001 + UInt32(number)))
       _ = stage.paste("UTF8_STRING", by: Apps.browser)
       if number < 15 { stage.bridge.noticeNotShown(try #require(stage.person.told.last)) }
+      stage.wait(milliseconds: 200)
     }
     #expect(stage.person.told.count == 20 && stage.bridge.noticesLeftOut == 0)
   }
