@@ -161,7 +161,7 @@ struct PlainJudge {
     let groups = Dictionary(uniqueKeysWithValues: policy.managed.groups.map { ($0.name, $0.matcher) })
     let board =
       terms(of: answer)?.board.flatMap { name in policy.managed.boards.first { $0.name == name } }
-      ?? policy.managed.boards.first { reference.belongs(source, $0.members, groups) }
-    return board.map { reference.belongs(destination, $0.members, groups) } ?? false
+      ?? policy.managed.boards.first { reference.belongs(source, $0.members, groups) == true }
+    return board.map { reference.belongs(destination, $0.members, groups) == true } ?? false
   }
 }

@@ -29,6 +29,9 @@ extension Outcome {
     return result
   }
 
+  /// Whether there is something to do or to write down because of it.
+  var isTelling: Bool { isRestricting || obligations.notEnforced != nil }
+
   /// Whether it differs from a plain allow.
   var isRestricting: Bool { verdict != .allow || obligations.isNarrowing }
 }

@@ -74,7 +74,9 @@ final class CompiledRuleset: Sendable {
     kinds = CompiledRuleset.kinds(of: outcomes)
     namesSelections = ruleset.rules.contains { $0.selections != nil }
     namesTargets = ruleset.rules.contains { $0.targets != nil }
-    speaksOfDrags = ruleset.rules.contains { $0.decides(.drag) }
+    speaksOfDrags =
+      ruleset.rules.contains { $0.decides(.drag) && $0.outcome.isTelling }
+      || defaultDecision.map { $0.outcome(for: .drag).isTelling } ?? false
     var bounds: Set<Int> = []
     for size in ruleset.rules.lazy.compactMap(\.size) {
       if let over = size.over { bounds.insert(over) }
@@ -109,17 +111,28 @@ final class CompiledRuleset: Sendable {
     }
   }
 
-  /// The rules that `subject` meets, for every role.
-  func bits(for context: inout MatchContext) -> [RuleBits] {
-    var bits = unconditional
-    func add(_ candidates: [Int], _ bits: inout [RuleBits], _ context: inout MatchContext) {
-      for matcher in candidates where context.holds(matchers[matcher]) {
-        for use in uses[matcher] { bits[use.role.rawValue].insert(Int(use.rule)) }
+  /// The rules that a subject meets, for every role.
+  func bits(for context: inout MatchContext) -> RoleBits {
+    var bits = RoleBits(sure: unconditional)
+    func add(_ candidates: some Sequence<Int>) {
+      for matcher in candidates {
+        switch context.answer(matchers[matcher]) {
+        case .no: continue
+        case .yes: for use in uses[matcher] { bits.sure[use.role.rawValue].insert(Int(use.rule)) }
+        case .couldBe:
+          if bits.doubtful == nil { bits.doubtful = Role.allCases.map { _ in RuleBits(count: rules.count) } }
+          for use in uses[matcher] { bits.doubtful?[use.role.rawValue].insert(Int(use.rule)) }
+        }
       }
     }
-    add(tried, &bits, &context)
+    // What isn't known can't be looked up.
+    guard context.subject.unsure.isEmpty, !context.subject.isUnsure else {
+      add(matchers.indices)
+      return bits
+    }
+    add(tried)
     for trigger in CompiledRuleset.triggers(of: context.subject) {
-      if let candidates = triggered[trigger] { add(candidates, &bits, &context) }
+      if let candidates = triggered[trigger] { add(candidates) }
     }
     return bits
   }
@@ -127,7 +140,7 @@ final class CompiledRuleset: Sendable {
   /// The rules that say nothing of selections, or name this one.
   func bits(forSelection name: String) -> RuleBits {
     var bits = RuleBits(count: rules.count)
-    for number in rules.indices where rules[number].selections?.contains(name) ?? true { bits.insert(number) }
+    for number in rules.indices where rules[number].concerns(name) { bits.insert(number) }
     return bits
   }
 
@@ -146,7 +159,9 @@ final class CompiledRuleset: Sendable {
   /// The rules that say nothing of sizes, or mean this one.
   func bits(forSize size: Int) -> RuleBits {
     var bits = RuleBits(count: rules.count)
-    for number in rules.indices where rules[number].size?.contains(size) ?? true { bits.insert(number) }
+    for number in rules.indices where rules[number].conditions.allSatisfy({ $0.concerns(size: size) }) {
+      bits.insert(number)
+    }
     return bits
   }
 

@@ -22,7 +22,7 @@ struct ActionBits: OptionSet {
   static let cut = ActionBits(rawValue: 2)
   static let paste = ActionBits(rawValue: 4)
   static let drag = ActionBits(rawValue: 8)
-  static let byCommand: ActionBits = [.copy, .cut, .paste]
+  static let all: ActionBits = [.copy, .cut, .paste, .drag]
 
   init(rawValue: UInt8) { self.rawValue = rawValue }
 

@@ -71,10 +71,18 @@ public enum Reason: Hashable, Sendable {
   case sameApp
   /// The clip is private and the requestor outside its audience; the copy's own reason is attached.
   indirect case outsideAudience(Reason)
+  /// What is attached could be about the app, of which it can't be told which one it is: the strictest of what it could meet
+  /// counts.
+  indirect case couldBe(Reason)
   /// The policy could not be read; only same-app actions are allowed.
   case locked
   /// The person has locked everything but same-app actions down.
   case lockdown
+}
+
+extension Reason {
+  /// What it is where that is certain.
+  public var certain: Reason { if case .couldBe(let reason) = self { reason.certain } else { self } }
 }
 
 /// What an allow or a private decision still demands (product.md 2).

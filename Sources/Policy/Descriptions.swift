@@ -12,6 +12,7 @@ extension Reason: CustomStringConvertible {
     case .builtInDefault: "nothing that says otherwise"
     case .sameApp: "an app's right to its own clip"
     case .outsideAudience(let copy): "the clip's audience, set by \(copy)"
+    case .couldBe(let reason): "\(reason), which could be about an app that isn't known for certain"
     case .locked: "the lock, since the policy files have errors"
     case .lockdown: "the lockdown that somebody has set"
     }
@@ -59,14 +60,25 @@ extension Evaluation: CustomStringConvertible {
 
 extension Subject {
   /// The facts as `policy explain` takes them. A comma of a value has a backslash before it, and so has a backslash: a
-  /// class may hold `,exe=`.
+  /// class may hold `,exe=`. What isn't known for certain is a question mark.
   public var summary: String {
-    let facts = self.facts.map { name, fact in
-      let value = fact.value.unicodeScalars.map { $0 == "," || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
-      return "\(name.rawValue)=\(value)"
+    let place =
+      switch origin {
+      case .unknown: ["unknown"]
+      case .remote: ["remote"]
+      case .local: [String]()
+      }
+    let facts = FactName.allCases.compactMap { name -> String? in
+      switch knowledge(of: name) {
+      case .absent: return nil
+      case .unknown: return origin == .unknown ? nil : "\(name.rawValue)=?"
+      case .known(let value):
+        let escaped = value.unicodeScalars.map { $0 == "," || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+        return "\(name.rawValue)=\(escaped)"
+      }
     }
-    if isUnknown { return "unknown" }
-    return ((isRemote ? ["remote"] : []) + (facts.isEmpty ? ["local app without facts"] : facts)).joined(separator: ",")
+    let words = place + facts
+    return words.isEmpty ? "local app without facts" : words.joined(separator: ",")
   }
 }
 
@@ -84,18 +96,9 @@ extension Request {
 extension Rule: CustomStringConvertible {
   /// Conditions and decision in one line.
   public var description: String {
-    var words: [String] = []
-    if let from { words.append("from: \(from)") }
-    if let to { words.append("to: \(to)") }
-    if let apps { words.append("apps: \(apps)") }
-    if let actions { words.append("actions: \(actions.map(\.rawValue).sorted().joined(separator: ", "))") }
-    if let selections { words.append("selection: \(selections.joined(separator: ", "))") }
-    if let targets { words.append("targets: \(targets.map(\.description).joined(separator: ", "))") }
-    if let size { words.append("size: \(size)") }
-    if let isSensitive { words.append("sensitive: \(isSensitive)") }
-    if includesSameApp { words.append("same-app: true") }
     let terms = obligations.description
-    return (words.isEmpty ? "everything" : words.joined(separator: "; ")) + " → \(verdict)"
+    let words = conditions.isEmpty ? "everything" : conditions.map(\.description).joined(separator: "; ")
+    return words + " → \(verdict)"
       + (terms.isEmpty ? "" : "; \(terms)") + (isEnforced ? "" : " (recorded, not enforced)")
   }
 }

@@ -1,9 +1,39 @@
 /// What one ruleset may say of a request.
 private struct Findings {
-  /// Rules, in order, that decide if the content is so; of those with equal verdict and terms, the first.
-  var possible: [Int] = []
+  /// Outcomes that decide if the content is so, in order; of those with equal verdict and terms, the first.
+  var possible: [Outcome] = []
   /// What is said when none of them does; `nil` when nothing is.
   var certain: Outcome?
+}
+
+/// The rules of one ruleset that both apps of a request meet, word by word.
+private struct RulesMet {
+  let ruleset: CompiledRuleset
+  let source: RoleBits
+  let destination: RoleBits?
+  let action: Action
+
+  private var sourceWords: [UInt64] { source.sure[action.sourceRole.rawValue].words }
+  private var destinationWords: [UInt64]? {
+    action.destinationRole.flatMap { destination?.sure[$0.rawValue].words }
+  }
+
+  /// Whether all is known of both apps.
+  var isSure: Bool { source.doubtful == nil && destination?.doubtful == nil }
+
+  /// Those that surely concern both, in words of 64.
+  var sure: (source: [UInt64], destination: [UInt64]?) { (sourceWords, destinationWords) }
+
+  /// Those that do or could.
+  var met: (source: [UInt64], destination: [UInt64]?) {
+    (source.met(action.sourceRole).words, action.destinationRole.flatMap { destination?.met($0).words })
+  }
+
+  /// Whether `rule`, one that is met, surely concerns both.
+  func isSure(_ rule: Int) -> Bool {
+    source.isSure(rule, action.sourceRole)
+      && (action.destinationRole.flatMap { destination?.isSure(rule, $0) } ?? true)
+  }
 }
 
 extension PolicySet {
@@ -12,10 +42,12 @@ extension PolicySet {
     let destination =
       request.action.hasDestination ? table.profile(of: request.destination ?? .unknown, make: makeProfile) : nil
     let masks = masks(for: request, table: &table)
-    func findings(_ side: Int, _ source: [RuleBits], _ destination: [RuleBits]?) -> Findings {
-      find(
-        request, isSameApp: isSameApp, in: rulesets[side], source: source, destination: destination,
-        masks: masks.map { $0[side] })
+    func findings(_ side: Int, _ source: RoleBits, _ destination: RoleBits?) -> Findings {
+      let met = RulesMet(ruleset: rulesets[side], source: source, destination: destination, action: request.action)
+      let masks = masks.map { $0[side] }
+      return met.isSure
+        ? find(request, isSameApp: isSameApp, met, masks: masks)
+        : findInDoubt(request, isSameApp: isSameApp, met, masks: masks)
     }
     let managed = findings(0, source.managed, destination?.managed)
     let user = findings(1, source.user, destination?.user)
@@ -46,11 +78,10 @@ extension PolicySet {
 
   /// The first rule whose conditions all hold, and before it, while the content isn't known, those that might.
   private func find(
-    _ request: Request, isSameApp: Bool, in ruleset: CompiledRuleset, source: [RuleBits], destination: [RuleBits]?,
-    masks: [RuleBits]
+    _ request: Request, isSameApp: Bool, _ met: RulesMet, masks: [RuleBits]
   ) -> Findings {
-    let first = source[request.action.sourceRole.rawValue].words
-    let second = request.action.destinationRole.flatMap { destination?[$0.rawValue].words }
+    let ruleset = met.ruleset
+    let (first, second) = met.sure
     var findings = Findings()
     var seen: RuleBits?
     for index in first.indices {
@@ -70,18 +101,65 @@ extension PolicySet {
           var kinds = seen ?? RuleBits(count: ruleset.rules.count)
           if !kinds.contains(kind) {
             kinds.insert(kind)
-            findings.possible.append(number)
+            findings.possible.append(ruleset.outcomes[number])
             seen = kinds
           }
         case .abstains: break
         }
       }
     }
-    // A default is about the clipboard: drags are decided only where a rule names them.
-    if !isSameApp, request.action != .drag, let byDefault = ruleset.defaultDecision {
-      findings.certain = byDefault.outcome(for: request.action)
-    }
+    findings.certain = byDefault(of: ruleset, request, isSameApp: isSameApp)
     return findings
+  }
+
+  /// The same where it isn't known for certain who is concerned: what only could concern them counts beside what surely does,
+  /// and the strictest of all is the answer.
+  private func findInDoubt(
+    _ request: Request, isSameApp: Bool, _ met: RulesMet, masks: [RuleBits]
+  ) -> Findings {
+    let ruleset = met.ruleset
+    let (first, second) = met.met
+    var findings = Findings()
+    // What surely could be, whatever the content, and what could be if the content is so.
+    var doubt: Outcome?
+    var doubts: [Outcome] = []
+    func add(_ ending: Outcome?) -> [Outcome?] {
+      // Of equal ones what is sure names the reason.
+      let sure = doubt == nil && doubts.isEmpty ? ending : ending ?? Outcome(verdict: .allow, reason: .builtInDefault)
+      let certain = Outcome.stricter(managed: sure, user: doubt)
+      return [certain] + doubts.map { Outcome.stricter(managed: certain, user: $0) }
+    }
+    var endings: [Outcome?] = []
+    search: for index in first.indices {
+      var word = first[index]
+      if let second { word &= second[index] }
+      for mask in masks { word &= mask.words[index] }
+      while word != 0 {
+        let number = index * 64 + word.trailingZeroBitCount
+        word &= word - 1
+        let outcome = ruleset.outcomes[number]
+        let standing = ruleset.rules[number].standing(towards: request.content, isSameApp: isSameApp)
+        switch (standing, met.isSure(number)) {
+        case (.abstains, _): continue
+        case (.decides, true):
+          endings += add(outcome)
+          break search
+        case (.mayDecide, true): endings += add(outcome)
+        case (.decides, false): doubt = .stricter(managed: doubt, user: outcome.inDoubt)
+        case (.mayDecide, false): doubts.append(outcome.inDoubt)
+        }
+      }
+      if index == first.indices.last { endings += add(byDefault(of: ruleset, request, isSameApp: isSameApp)) }
+    }
+    if first.isEmpty { endings = add(byDefault(of: ruleset, request, isSameApp: isSameApp)) }
+    // Of one ending the first is the one without doubts about the content.
+    findings.certain = endings.last ?? nil
+    findings.possible = endings.dropLast().map { $0 ?? Outcome(verdict: .allow, reason: .builtInDefault) }
+    return findings
+  }
+
+  private func byDefault(of ruleset: CompiledRuleset, _ request: Request, isSameApp: Bool) -> Outcome? {
+    isSameApp ? nil : ruleset.defaultDecision?.outcome(for: request.action)
   }
 
   /// Decides without the content if every content would give the same verdict on the same terms.
@@ -97,8 +175,8 @@ extension PolicySet {
       managed.possible.isEmpty && managed.certain?.verdict == .deny
       || user.possible.isEmpty && user.certain?.verdict == .deny
     if isRefusedAnyway { return .decided(answerAtLast) }
-    let ofManaged = managed.possible.map { rulesets[0].outcomes[$0] as Outcome? } + [managed.certain]
-    let ofUser = user.possible.map { rulesets[1].outcomes[$0] as Outcome? } + [user.certain]
+    let ofManaged = managed.possible.map { $0 as Outcome? } + [managed.certain]
+    let ofUser = user.possible.map { $0 as Outcome? } + [user.certain]
     for one in ofManaged {
       for other in ofUser {
         let decision = answer(one, other)
@@ -116,7 +194,7 @@ extension PolicySet {
   ) -> Decision {
     var managed = managed
     var user = user
-    if !request.action.hasDestination {
+    if request.action != .paste {
       managed?.settleAudience(of: source, boards: boards, among: self.managed.boards.count)
       user?.settleAudience(of: source, boards: boards, among: .max)
     }
@@ -129,6 +207,7 @@ extension PolicySet {
       outcome.obligations.board = nil
       outcome.obligations.isAppAlone = true
     }
+    if request.action == .drag { return decision(ofDrag: outcome, request) }
     return Decision(
       verdict: outcome.verdict, reason: outcome.reason, obligations: outcome.obligations,
       grants: outcome.verdict == .allow || outcome.verdict == .private)
@@ -136,11 +215,14 @@ extension PolicySet {
 }
 
 extension Outcome {
+  /// The same, known to be only possible.
+  fileprivate var inDoubt: Outcome { Outcome(verdict: verdict, reason: .couldBe(reason), obligations: obligations) }
+
   /// For a private copy without a board of its rule: the first board that the source is a member of, among the first
-  /// `count` of `boards`, else the app alone.
+  /// `count` of `boards`, else the app alone; also where it could be a member of an earlier one.
   fileprivate mutating func settleAudience(of source: SubjectProfile, boards: [BoardPolicy], among count: Int) {
     guard verdict == .private, obligations.board == nil else { return }
-    if let number = source.boards.first, number < count {
+    if let number = source.boards.first, number < count, source.doubtfulBoard.map({ $0 > number }) ?? true {
       obligations.board = boards[number].name
     } else {
       obligations.isAppAlone = true
@@ -156,12 +238,11 @@ enum Standing {
 }
 
 extension Rule {
-  /// Target and size aren't looked at: the rules that mean others are masked out before.
+  /// Apps, selection, target and size aren't looked at: the rules that mean others are masked out before.
   func standing(towards content: ContentFacts?, isSameApp: Bool) -> Standing {
     if isSameApp, !includesSameApp { return .abstains }
     guard needsContent else { return .decides }
     guard let content else { return .mayDecide }
-    if let isSensitive, isSensitive != content.isSensitive { return .abstains }
-    return .decides
+    return conditions.allSatisfy { $0.concerns(isSensitive: content.isSensitive) } ? .decides : .abstains
   }
 }

@@ -4,6 +4,9 @@ public struct Explanation: Hashable, Sendable {
   public enum Result: Hashable, Sendable {
     /// All its conditions hold: it decides, and no later rule is tried.
     case decides
+    /// It could concern apps that aren't known for certain; the condition in words. Its decision counts if it is stricter than
+    /// what decides at last.
+    case couldDecide(String)
     /// It depends on the content, which the request doesn't say; the condition in words.
     case mayDecide(String)
     /// The first of its conditions that doesn't hold, in words.
@@ -80,31 +83,27 @@ extension Rule {
   /// Tries every condition in the order in which they are documented.
   func trial(of request: Request, groups: [String: Matcher]) -> Explanation.Result {
     if let failure = failureOfAction(request) { return .failed(failure) }
-    let action = request.action
-    let sourceKey = from == nil ? "apps" : "from"
-    if let failure = sourceMatcher(for: action)?.failure(for: request.source, groups: groups) {
-      return .failed("\(sourceKey): \(failure)")
+    var doubt: String?
+    var content: String?
+    for condition in conditions {
+      let (answer, words) = condition.trial(of: request, groups: groups)
+      switch answer {
+      case .yes: continue
+      case .no: return .failed("\(condition.key.rawValue): \(words)")
+      case .couldBe where condition.needsContent: content = content ?? words
+      case .couldBe: doubt = doubt ?? "\(condition.key.rawValue): \(words)"
+      }
     }
-    if action.hasDestination,
-      let failure = destinationMatcher(for: action)?.failure(for: request.destination ?? .unknown, groups: groups)
-    {
-      return .failed("\(to == nil ? "apps" : "to"): \(failure)")
-    }
-    if let selections, !selections.contains(request.selection) {
-      return .failed("selection: is `\(request.selection)`, rule wants \(quoted(selections))")
-    }
-    guard needsContent else { return .decides }
-    guard let content = request.content else { return .mayDecide("depends on the content") }
-    if let failure = failure(of: content) { return .failed(failure) }
-    return .decides
+    if let doubt { return .couldDecide(doubt) }
+    return content.map { .mayDecide($0) } ?? .decides
   }
 
   private func failureOfAction(_ request: Request) -> String? {
-    guard decidedActions.contains(request.action) else {
-      if let actions, !actions.contains(request.action) {
+    guard decides(request.action) else {
+      if let actions, !actions.contains(request.action), request.action != .drag || !actions.contains(.paste) {
         return "actions: is \(request.action.rawValue), rule wants \(quoted(actions.map(\.rawValue).sorted()))"
       }
-      if actions == nil, request.action == .drag { return "actions: is drag, which a rule has to name" }
+      if request.action == .drag, selections != nil { return "selection: a drag is on none, which a rule has to name" }
       if to != nil { return "actions: is \(request.action.rawValue), a rule with `to` matches pastes only" }
       return "actions: is \(request.action.rawValue), `\(verdict)` doesn't apply to it"
     }
@@ -112,20 +111,7 @@ extension Rule {
     if request.isSameApp, !includesSameApp { return "same-app: an app's own clip, rule doesn't say `same-app: true`" }
     return nil
   }
-
-  private func failure(of content: ContentFacts) -> String? {
-    if let isSensitive, isSensitive != content.isSensitive {
-      return "sensitive: is \(content.isSensitive), rule wants \(isSensitive)"
-    }
-    if let size, !size.contains(content.size) { return "size: is \(content.size) bytes, rule wants \(size)" }
-    if let targets, !targets.contains(where: { $0.matches(content.target) }) {
-      return "targets: is `\(content.target)`, rule wants \(quoted(targets.map(\.description)))"
-    }
-    return nil
-  }
 }
-
-private func quoted(_ words: [String]) -> String { words.map { "`\($0)`" }.joined(separator: " or ") }
 
 extension SizeRange: CustomStringConvertible {
   /// `over 64 up to 1024 bytes`
@@ -161,6 +147,7 @@ extension Explanation.Step: CustomStringConvertible {
     let outcome =
       switch result {
       case .decides: "matches"
+      case .couldDecide(let condition): "could match: \(condition)"
       case .mayDecide(let condition): "may match: \(condition)"
       case .failed(let condition): "doesn't match: \(condition)"
       }

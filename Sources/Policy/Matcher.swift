@@ -2,9 +2,9 @@
 public indirect enum Matcher: Hashable, Sendable {
   /// Every app, known or not.
   case any
-  /// An app of which nothing is known.
+  /// An app of which it can't be told for certain which it is.
   case unknown
-  /// An app without a process on this machine, of which something else is known.
+  /// An app without a process on this machine.
   case remote
   /// The class half of WM_CLASS.
   case windowClass(Glob)
@@ -22,7 +22,7 @@ public indirect enum Matcher: Hashable, Sendable {
   case host(Glob)
   /// A member of the group of this name.
   case group(String)
-  /// Every app that the matcher doesn't match, unknown ones among them: who can't be shown to belong, doesn't.
+  /// Every app that the matcher surely doesn't match.
   case not(Matcher)
   /// At least one of these.
   case anyOf([Matcher])
@@ -30,76 +30,125 @@ public indirect enum Matcher: Hashable, Sendable {
   case allOf([Matcher])
 }
 
-/// Answers whether matchers hold for one subject; each group is asked once.
+/// What a matcher says of a subject. A fact that isn't known could be what is asked for.
+public enum Answer: Hashable, Sendable {
+  /// It surely doesn't match.
+  case no
+  /// It could match.
+  case couldBe
+  /// It surely matches.
+  case yes
+
+  /// The opposite; what isn't known stays so.
+  var negated: Answer {
+    switch self {
+    case .no: .yes
+    case .couldBe: .couldBe
+    case .yes: .no
+    }
+  }
+
+  /// `yes` for true.
+  init(_ isTrue: Bool) { self = isTrue ? .yes : .no }
+}
+
+/// Answers what matchers say of one subject; each group is asked once.
 struct MatchContext {
   let subject: Subject
   let groups: [String: Matcher]
-  private var answers: [String: Bool] = [:]
+  /// Whether `unknown` means it, or the subject that it is a candidate for.
+  private let isUnsure: Bool
+  private var answers: [String: Answer] = [:]
+  /// The candidates, each with its own answers.
+  private var candidates: [MatchContext]
 
   init(_ subject: Subject, groups: [String: Matcher]) {
-    self.subject = subject
-    self.groups = groups
+    self.init(subject, groups: groups, isUnsure: subject.isUnsure)
   }
 
-  mutating func holds(_ matcher: Matcher) -> Bool {
+  private init(_ subject: Subject, groups: [String: Matcher], isUnsure: Bool) {
+    self.subject = subject
+    self.groups = groups
+    self.isUnsure = isUnsure
+    candidates = subject.candidates.map { MatchContext($0, groups: groups, isUnsure: isUnsure) }
+  }
+
+  /// What `matcher` says. Of several candidates each is asked, and they have to agree.
+  mutating func answer(_ matcher: Matcher) -> Answer {
+    guard !candidates.isEmpty else { return ownAnswer(matcher) }
+    let first = candidates[0].answer(matcher)
+    for number in candidates.indices.dropFirst() where candidates[number].answer(matcher) != first { return .couldBe }
+    return first
+  }
+
+  private mutating func ownAnswer(_ matcher: Matcher) -> Answer {
     switch matcher {
-    case .any: return true
-    case .unknown: return subject.isUnknown
-    case .remote: return subject.isRemote
-    case .group(let name): return isMember(of: name)
-    case .not(let inner): return !holds(inner)
+    case .any: return .yes
+    case .unknown: return Answer(isUnsure)
+    case .remote: return subject.origin == .unknown ? .couldBe : Answer(subject.isRemote)
+    case .group(let name): return membership(of: name)
+    case .not(let inner): return ownAnswer(inner).negated
     case .anyOf(let alternatives):
-      for alternative in alternatives where holds(alternative) { return true }
-      return false
+      var best = Answer.no
+      for alternative in alternatives {
+        let answer = ownAnswer(alternative)
+        if answer == .yes { return .yes }
+        if answer == .couldBe { best = .couldBe }
+      }
+      return best
     case .allOf(let conditions):
-      for condition in conditions where !holds(condition) { return false }
-      return true
-    case .windowClass(let glob), .instance(let glob), .executable(let glob), .script(let glob), .unit(let glob),
-      .sandbox(let glob), .host(let glob):
-      return matcher.fact(of: subject).map(glob.matches) ?? false
+      var worst = Answer.yes
+      for condition in conditions {
+        let answer = ownAnswer(condition)
+        if answer == .no { return .no }
+        if answer == .couldBe { worst = .couldBe }
+      }
+      return worst
+    case .windowClass(let glob): return answer(glob, .windowClass)
+    case .instance(let glob): return answer(glob, .instance)
+    case .executable(let glob): return answer(glob, .executable)
+    case .script(let glob): return answer(glob, .script)
+    case .unit(let glob): return answer(glob, .unit)
+    case .sandbox(let glob): return answer(glob, .sandbox)
+    case .host(let glob): return answer(glob, .host)
+    }
+  }
+
+  private func answer(_ glob: Glob, _ name: FactName) -> Answer {
+    switch subject.knowledge(of: name) {
+    case .known(let value): Answer(glob.matches(value))
+    case .absent: .no
+    case .unknown: .couldBe
     }
   }
 
   /// The loader rejects groups that contain themselves; one made by hand has no members, instead of no end.
-  private mutating func isMember(of name: String) -> Bool {
+  private mutating func membership(of name: String) -> Answer {
     if let answer = answers[name] { return answer }
-    answers[name] = false
-    let answer = groups[name].map { holds($0) } ?? false
+    answers[name] = .no
+    let answer = groups[name].map { ownAnswer($0) } ?? .no
     answers[name] = answer
     return answer
   }
 }
 
 extension Matcher {
-  /// The fact that the matcher looks at, if the subject has it on strong enough evidence.
-  func fact(of subject: Subject) -> String? {
+  /// The fact that it looks at, and its pattern.
+  var nameAndGlob: (name: FactName, glob: Glob)? {
     switch self {
-    case .windowClass: subject.windowClass?.value
-    case .instance: subject.instance?.value
-    case .script: subject.script?.value
-    case .host: subject.host?.value
-    case .executable: attested(subject.executable)
-    case .unit: attested(subject.unit)
-    case .sandbox: attested(subject.sandbox)
+    case .windowClass(let glob): (.windowClass, glob)
+    case .instance(let glob): (.instance, glob)
+    case .executable(let glob): (.executable, glob)
+    case .script(let glob): (.script, glob)
+    case .unit(let glob): (.unit, glob)
+    case .sandbox(let glob): (.sandbox, glob)
+    case .host(let glob): (.host, glob)
     case .any, .unknown, .remote, .group, .not, .anyOf, .allOf: nil
     }
   }
-
-  private func attested(_ fact: Fact?) -> String? { fact?.evidence == .attested ? fact?.value : nil }
 
   /// The key under which the fact is written in policies, and its pattern.
-  var keyAndGlob: (key: String, glob: Glob)? {
-    switch self {
-    case .windowClass(let glob): ("class", glob)
-    case .instance(let glob): ("instance", glob)
-    case .executable(let glob): ("exe", glob)
-    case .script(let glob): ("script", glob)
-    case .unit(let glob): ("unit", glob)
-    case .sandbox(let glob): ("sandbox", glob)
-    case .host(let glob): ("host", glob)
-    case .any, .unknown, .remote, .group, .not, .anyOf, .allOf: nil
-    }
-  }
+  var keyAndGlob: (key: String, glob: Glob)? { nameAndGlob.map { ($0.name.rawValue, $0.glob) } }
 
   /// Whether it is known that this matches every app that `other` matches. `false` where that would need a proof, or
   /// more than 10,000 steps: groups of groups can be written down that take forever.
@@ -148,41 +197,57 @@ extension Matcher: CustomStringConvertible {
     }
   }
 
-  /// Why the matcher doesn't hold for `subject`, in words; `nil` when it does.
-  func failure(for subject: Subject, groups: [String: Matcher]) -> String? {
+  /// What the matcher says of `subject`, with what it looked at, in words; no words where it surely matches.
+  func trial(for subject: Subject, groups: [String: Matcher]) -> (answer: Answer, words: String) {
     var context = MatchContext(subject, groups: groups)
-    return failure(in: &context)
+    let answer = context.answer(self)
+    switch answer {
+    case .yes: return (.yes, "")
+    case .no: return (.no, words(why: .no, in: &context))
+    case .couldBe: return (.couldBe, words(why: .couldBe, in: &context))
+    }
   }
 
-  private func failure(in context: inout MatchContext) -> String? {
-    guard !context.holds(self) else { return nil }
+  /// The part of it that answers `answer`, in words.
+  private func words(why answer: Answer, in context: inout MatchContext) -> String {
+    let isOneOfSeveral = !context.subject.candidates.isEmpty
     switch self {
-    case .any: return nil
+    case .any: return ""
     case .unknown: return "the app is known, rule wants an unknown one"
-    case .remote: return context.subject.isUnknown ? "the app is unknown, rule wants `remote`" : "the app is local"
-    case .group(let name): return "not in group `\(name)`"
-    case .not(let inner): return "excluded by not (\(inner))"
+    case .remote: return answer == .couldBe ? "it isn't known where the app runs" : "the app is local"
+    case .group(let name): return answer == .couldBe ? "could be in group `\(name)`" : "not in group `\(name)`"
+    case .not(let inner):
+      return answer == .couldBe ? "could be excluded by not (\(inner))" : "excluded by not (\(inner))"
     case .anyOf(let alternatives):
-      if alternatives.count == 1 { return alternatives[0].failure(in: &context) }
-      return "none of: \(self)"
+      if alternatives.count == 1 { return alternatives[0].words(why: answer, in: &context) }
+      return answer == .couldBe ? "could be one of: \(self)" : "none of: \(self)"
     case .allOf(let conditions):
-      for condition in conditions {
-        if let failure = condition.failure(in: &context) { return failure }
+      for condition in conditions where context.answer(condition) == answer {
+        return condition.words(why: answer, in: &context)
       }
-      return nil
+      return "\(self)"
     case .windowClass, .instance, .executable, .script, .unit, .sandbox, .host:
-      guard let (key, glob) = keyAndGlob else { return nil }
-      guard let value = fact(of: context.subject) else { return "\(key) is not known, rule wants `\(glob)`" }
-      return "\(key) is `\(value)`, rule wants `\(glob)`"
+      guard let (name, glob) = nameAndGlob else { return "" }
+      if isOneOfSeveral { return "\(name.rawValue) is one of several, rule wants `\(glob)`" }
+      switch context.subject.knowledge(of: name) {
+      case .known(let value): return "\(name.rawValue) is `\(value)`, rule wants `\(glob)`"
+      case .absent: return "\(name.rawValue) is not known, rule wants `\(glob)`"
+      case .unknown: return "\(name.rawValue) isn't certain, rule wants `\(glob)`"
+      }
     }
   }
 }
 
 extension Matcher {
-  /// Whether it holds for `subject`; groups that `groups` doesn't have are empty.
+  /// Whether it surely holds for `subject`; groups that `groups` doesn't have are empty.
   public func matches(_ subject: Subject, groups: [String: Matcher] = [:]) -> Bool {
+    answer(for: subject, groups: groups) == .yes
+  }
+
+  /// What it says of `subject`; groups that `groups` doesn't have are empty.
+  public func answer(for subject: Subject, groups: [String: Matcher] = [:]) -> Answer {
     var context = MatchContext(subject, groups: groups)
-    return context.holds(self)
+    return context.answer(self)
   }
 
   /// The names of the groups that it mentions.
@@ -195,24 +260,33 @@ extension Matcher {
     }
   }
 
-  /// Whether a script is part of what it wants.
-  public func namesScript(groups: [String: Matcher] = [:]) -> Bool {
-    var steps = 1_000
-    return namesScript(groups, &steps)
+  /// Whether an executable is wanted by its file name alone, in any folder.
+  public func namesAnyFolder(groups: [String: Matcher] = [:]) -> Bool {
+    contains(groups: groups) { if case .executable(let glob) = $0 { glob.pattern.hasPrefix("**/") } else { false } }
   }
 
-  private func namesScript(_ groups: [String: Matcher], _ steps: inout Int) -> Bool {
-    // Ends groups that contain themselves.
-    steps -= 1
-    guard steps > 0 else { return false }
-    switch self {
-    case .script: return true
-    case .group(let name): return groups[name]?.namesScript(groups, &steps) ?? false
-    case .anyOf(let parts), .allOf(let parts):
-      for part in parts where part.namesScript(groups, &steps) { return true }
-      return false
-    default: return false
+  /// Whether `unknown` is part of what it wants.
+  public func namesUnknown(groups: [String: Matcher] = [:]) -> Bool { contains(groups: groups) { $0 == .unknown } }
+
+  /// Whether any part of it, of its groups too, is as `isWanted` says.
+  private func contains(groups: [String: Matcher], _ isWanted: (Matcher) -> Bool) -> Bool {
+    var seen: Set<String> = []
+    var open = [self]
+    while let next = open.popLast() {
+      if isWanted(next) { return true }
+      switch next {
+      case .not(let inner): open.append(inner)
+      case .anyOf(let parts), .allOf(let parts): open += parts
+      case .group(let name): if seen.insert(name).inserted, let inner = groups[name] { open.append(inner) }
+      case .any, .unknown, .remote, .windowClass, .instance, .executable, .script, .unit, .sandbox, .host: break
+      }
     }
+    return false
+  }
+
+  /// Whether a script is part of what it wants.
+  public func namesScript(groups: [String: Matcher] = [:]) -> Bool {
+    contains(groups: groups) { if case .script = $0 { true } else { false } }
   }
 
   /// Whether it may hold on the strength of what a program says of itself, with nothing attested beside it.

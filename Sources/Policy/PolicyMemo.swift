@@ -1,16 +1,35 @@
 import Synchronization
 
+/// The rules of one ruleset that a subject meets, for every role.
+struct RoleBits: Sendable {
+  /// Those whose demand surely holds.
+  var sure: [RuleBits]
+  /// Those whose demand could hold; `nil` where there are none, as for every subject that is known.
+  var doubtful: [RuleBits]?
+
+  /// Those whose demand holds or could.
+  func met(_ role: Role) -> RuleBits {
+    doubtful.map { sure[role.rawValue].union($0[role.rawValue]) } ?? sure[role.rawValue]
+  }
+
+  /// Whether the demand of `rule` surely holds.
+  func isSure(_ rule: Int, _ role: Role) -> Bool { doubtful == nil || sure[role.rawValue].contains(rule) }
+}
+
 /// What was found out about one subject: nothing that couldn't be found out again.
 final class SubjectProfile: Sendable {
-  let managed: [RuleBits]
-  let user: [RuleBits]
-  /// Numbers of the boards that it is a member of, in the policy's order.
+  let managed: RoleBits
+  let user: RoleBits
+  /// Numbers of the boards that it is surely a member of, in the policy's order.
   let boards: [Int]
+  /// The first board that it could be a member of.
+  let doubtfulBoard: Int?
 
-  init(managed: [RuleBits], user: [RuleBits], boards: [Int]) {
+  init(managed: RoleBits, user: RoleBits, boards: [Int], doubtfulBoard: Int?) {
     self.managed = managed
     self.user = user
     self.boards = boards
+    self.doubtfulBoard = doubtfulBoard
   }
 }
 
@@ -43,6 +62,8 @@ struct FactsKey: Hashable {
       && same(lhs.subject.executable, rhs.subject.executable) && same(lhs.subject.instance, rhs.subject.instance)
       && same(lhs.subject.script, rhs.subject.script) && same(lhs.subject.unit, rhs.subject.unit)
       && same(lhs.subject.sandbox, rhs.subject.sandbox) && same(lhs.subject.host, rhs.subject.host)
+      && lhs.subject.unsure == rhs.subject.unsure
+      && lhs.subject.candidates.map(FactsKey.init) == rhs.subject.candidates.map(FactsKey.init)
   }
 
   func hash(into hasher: inout Hasher) {

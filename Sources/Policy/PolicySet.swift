@@ -150,7 +150,7 @@ public struct PolicySet: Sendable {
     case .board, .app: if destination.isSameApp(as: source) { return nil }
     }
     var obligations = Obligations()
-    if case .rule(let rule) = reason, let ofCopy = storage.obligationsByRule[rule] {
+    if case .rule(let rule) = reason.certain, let ofCopy = storage.obligationsByRule[rule] {
       obligations.message = ofCopy.message
       obligations.notify = ofCopy.notify
       obligations.audit = ofCopy.audit
@@ -183,14 +183,18 @@ public struct PolicySet: Sendable {
     var managedContext = MatchContext(subject, groups: rulesets[0].groups)
     var userContext = MatchContext(subject, groups: rulesets[1].groups)
     var members: [Int] = []
-    for (number, board) in managed.boards.enumerated() where managedContext.holds(board.members) {
-      members.append(number)
-    }
-    for (number, board) in user.boards.enumerated() where userContext.holds(board.members) {
-      members.append(managed.boards.count + number)
+    var doubtful: Int?
+    for (number, board) in boards.enumerated() {
+      let isManaged = number < managed.boards.count
+      switch isManaged ? managedContext.answer(board.members) : userContext.answer(board.members) {
+      case .no: break
+      case .couldBe: doubtful = doubtful ?? number
+      case .yes: members.append(number)
+      }
     }
     return SubjectProfile(
-      managed: rulesets[0].bits(for: &managedContext), user: rulesets[1].bits(for: &userContext), boards: members)
+      managed: rulesets[0].bits(for: &managedContext), user: rulesets[1].bits(for: &userContext), boards: members,
+      doubtfulBoard: doubtful)
   }
 }
 

@@ -7,13 +7,13 @@ extension PolicySet {
     return mayRestrict(0, profile.managed, selection) || mayRestrict(1, profile.user, selection)
   }
 
-  private func mayRestrict(_ side: Int, _ bits: [RuleBits], _ selection: String?) -> Bool {
+  private func mayRestrict(_ side: Int, _ bits: RoleBits, _ selection: String?) -> Bool {
     let ruleset = rulesets[side]
     for (role, action) in [(Role.copies, Action.copy), (.cuts, .cut), (.isPasted, .paste)] {
       var endsInAllow = false
-      for number in bits[role.rawValue] where ruleset.rules[number].concerns(selection) {
+      for number in bits.met(role) where ruleset.rules[number].concerns(selection) {
         if ruleset.outcomes[number].isRestricting { return true }
-        if ruleset.rules[number].isUnconditional(for: action, on: selection) {
+        if bits.isSure(number, role), ruleset.rules[number].isUnconditional(for: action, on: selection) {
           endsInAllow = true
           break
         }
@@ -32,7 +32,7 @@ extension PolicySet {
     let profile = profile(of: subject)
     for (ruleset, bits) in zip(rulesets, [profile.managed, profile.user]) {
       for role in [Role.copies, .cuts] {
-        for number in bits[role.rawValue] where ruleset.rules[number].concerns(selection) {
+        for number in bits.met(role) where ruleset.rules[number].concerns(selection) {
           if ruleset.outcomes[number].obligations.protect { return true }
         }
       }
@@ -99,20 +99,6 @@ extension PolicySet {
       if case .decided(let decision) = evaluation, decision.verdict == expectation.verdict { return nil }
       return FailedExpectation(expectation: expectation, evaluation: evaluation)
     }
-  }
-}
-
-extension Rule {
-  /// Whether it speaks of `selection`, or of any when that is `nil`.
-  fileprivate func concerns(_ selection: String?) -> Bool {
-    guard let selection, let selections else { return true }
-    return selections.contains(selection)
-  }
-
-  /// Whether it decides every `action` on `selection` of an app that it matches.
-  func isUnconditional(for action: Action, on selection: String?) -> Bool {
-    let isOfAll = selections == nil || selection != nil && concerns(selection)
-    return !needsContent && isOfAll && (!action.hasDestination || (destinationMatcher(for: action) ?? .any) == .any)
   }
 }
 

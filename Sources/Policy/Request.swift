@@ -9,7 +9,7 @@ public enum Action: String, Hashable, Sendable, CaseIterable {
   /// Content that is dragged from one app over another, which may read it before anything is dropped.
   case drag
 
-  /// What is done by a command or a key. A rule without `actions`, a `default:` and the keys of an app are about these.
+  /// What is done by a command or a key: what the keys of an app are about.
   public static let byCommand: [Action] = [.copy, .cut, .paste]
 
   /// Whether there is one who receives.

@@ -29,24 +29,8 @@ public struct SizeRange: Hashable, Sendable {
 public struct Rule: Hashable, Sendable {
   /// What the decision names.
   public var reference: RuleReference
-  /// Who copies or cuts, or whose clip is pasted.
-  public var from: Matcher?
-  /// Who pastes, or has something dragged over it; the rule then matches pastes and drags only.
-  public var to: Matcher?
-  /// Who acts: `from` for copy, cut and drag, `to` for paste.
-  public var apps: Matcher?
-  /// Which actions; `nil` for copy, cut and paste, as far as the decision can answer them.
-  public var actions: Set<Action>?
-  /// `clipboard`, `primary`, `secondary` or boards; `nil` for all.
-  public var selections: [String]?
-  /// Which targets; `nil` for all.
-  public var targets: [TargetPattern]?
-  /// Which sizes; `nil` for all.
-  public var size: SizeRange?
-  /// Whether the source marked the clip secret; `nil` for both.
-  public var isSensitive: Bool?
-  /// Whether it also decides pastes of an app's own clips.
-  public var includesSameApp = false
+  /// What has to hold, by key and in the keys' order.
+  public private(set) var conditions: [Condition] = []
   /// What it decides.
   public var verdict: Verdict
   /// On which terms.
@@ -60,11 +44,18 @@ public struct Rule: Hashable, Sendable {
     self.verdict = verdict
   }
 
-  /// The actions that it can decide: `to` leaves pastes and drags, `private` has no meaning for these, `ask` for nothing
-  /// but a paste.
-  public var decidedActions: Set<Action> {
-    let bits = decidedActionBits
-    return Set(Action.allCases.filter { bits.contains(ActionBits($0)) })
+  /// The condition of this key; `nil` where it demands nothing. What is set has to be of the key.
+  public subscript(_ key: Condition.Key) -> Condition? {
+    get { conditions.first { $0.key == key } }
+    set {
+      precondition(newValue.map { $0.key == key } ?? true, "a condition of another key")
+      conditions.removeAll { $0.key == key }
+      guard let newValue else { return }
+      let order = Condition.Key.allCases
+      let place = order.firstIndex(of: key) ?? 0
+      let next = conditions.firstIndex { (order.firstIndex(of: $0.key) ?? 0) > place }
+      conditions.insert(newValue, at: next ?? conditions.endIndex)
+    }
   }
 
   /// What comes of it where it decides.
@@ -73,43 +64,113 @@ public struct Rule: Hashable, Sendable {
     return Outcome(verdict: .allow, reason: .rule(reference), obligations: obligations.recording(verdict))
   }
 
+  // MARK: actions
+
+  /// The actions that it can decide. Drags are pastes where nothing else is said: a rule about pastes is about them, and one that
+  /// keeps copies private keeps private what is dragged. A rule about single selections says nothing of them, since a drag is
+  /// on none. `to` leaves pastes and drags, and `ask` has no meaning for copies.
+  public var decidedActions: Set<Action> {
+    let bits = decidedActionBits
+    return Set(Action.allCases.filter { bits.contains(ActionBits($0)) })
+  }
+
   /// Whether it can decide `action`.
   public func decides(_ action: Action) -> Bool { decidedActionBits.contains(ActionBits(action)) }
 
   /// The same as bits.
   var decidedActionBits: ActionBits {
-    var decided = actions.map { $0.reduce(into: ActionBits()) { $0.insert(ActionBits($1)) } } ?? .byCommand
+    var decided = ActionBits.all
+    let named = actions.map { $0.reduce(into: ActionBits()) { $0.insert(ActionBits($1)) } }
+    if let named { decided = named.contains(.paste) ? named.union(.drag) : named }
     if to != nil { decided.formIntersection([.paste, .drag]) }
     switch verdict {
-    case .private: decided.subtract([.paste, .drag])
-    case .ask: decided.formIntersection(.paste)
+    case .private:
+      decided.subtract([.paste, .drag])
+      if !decided.isEmpty { decided.insert(.drag) }
+    case .ask: decided = decided.contains(.paste) ? [.paste, .drag] : []
     case .allow, .deny: break
     }
+    let isDragNamed = named?.contains(.drag) ?? false
+    if selections != nil, !isDragNamed { decided.remove(.drag) }
     return decided
   }
 
+  // MARK: conditions by their names
+
+  /// Who copies or cuts, or whose clip is pasted or dragged.
+  public var from: Matcher? {
+    get { if case .from(let matcher)? = self[.from] { matcher } else { nil } }
+    set { self[.from] = newValue.map { .from($0) } }
+  }
+  /// Who pastes, or has something dragged over it; the rule then matches pastes and drags only.
+  public var to: Matcher? {
+    get { if case .to(let matcher)? = self[.to] { matcher } else { nil } }
+    set { self[.to] = newValue.map { .to($0) } }
+  }
+  /// Who acts: `from` for copy, cut and drag, `to` for paste.
+  public var apps: Matcher? {
+    get { if case .apps(let matcher)? = self[.apps] { matcher } else { nil } }
+    set { self[.apps] = newValue.map { .apps($0) } }
+  }
+  /// Which actions; `nil` for all that the decision can answer.
+  public var actions: Set<Action>? {
+    get { if case .actions(let actions)? = self[.actions] { actions } else { nil } }
+    set { self[.actions] = newValue.map { .actions($0) } }
+  }
+  /// `clipboard`, `primary`, `secondary` or boards; `nil` for all.
+  public var selections: [String]? {
+    get { if case .selection(let names)? = self[.selection] { names } else { nil } }
+    set { self[.selection] = newValue.map { .selection($0) } }
+  }
+  /// Which targets; `nil` for all.
+  public var targets: [TargetPattern]? {
+    get { if case .targets(let patterns)? = self[.targets] { patterns } else { nil } }
+    set { self[.targets] = newValue.map { .targets($0) } }
+  }
+  /// Which sizes; `nil` for all.
+  public var size: SizeRange? {
+    get { if case .size(let range)? = self[.size] { range } else { nil } }
+    set { self[.size] = newValue.map { .size($0) } }
+  }
+  /// Whether the source marked the clip secret; `nil` for both.
+  public var isSensitive: Bool? {
+    get { if case .sensitive(let wanted)? = self[.sensitive] { wanted } else { nil } }
+    set { self[.sensitive] = newValue.map { .sensitive($0) } }
+  }
+  /// Whether it also decides pastes of an app's own clips.
+  public var includesSameApp: Bool {
+    get { self[.sameApp] != nil }
+    set { self[.sameApp] = newValue ? .sameApp : nil }
+  }
+
+  // MARK: what they mean together
+
+  /// Whether it is about apps that aren't known for certain.
+  public var namesUnknown: Bool { [from, to, apps].contains { $0?.namesUnknown() ?? false } }
+
   /// Whether it can only be judged once the content is known.
-  public var needsContent: Bool { targets != nil || size != nil || isSensitive != nil }
+  public var needsContent: Bool { conditions.contains(where: \.needsContent) }
+
+  /// Whether it may decide on `selection`, or on any when that is `nil`.
+  func concerns(_ selection: String?) -> Bool {
+    selection.map { name in conditions.allSatisfy { $0.concerns(selection: name) } } ?? true
+  }
+
+  /// Whether it decides every `action` on `selection`, or on any when that is `nil`, of an app of which it is known that it is
+  /// the one demanded on `side`; of an app's own clips it may say nothing.
+  func isUnconditional(for action: Action, by side: Condition.Side = .source, on selection: String?) -> Bool {
+    conditions.allSatisfy { $0.holdsAlways(for: action, by: side, on: selection) }
+  }
 
   /// What it demands of the source of an action.
-  func sourceMatcher(for action: Action) -> Matcher? {
-    if action == .paste { return from }
-    guard let from, let apps else { return from ?? apps }
-    return .allOf([from, apps])
-  }
+  func sourceMatcher(for action: Action) -> Matcher? { matcher(on: .source, of: action) }
 
   /// What it demands of who receives.
-  func destinationMatcher(for action: Action) -> Matcher? {
-    guard action == .paste else { return to }
-    guard let to, let apps else { return to ?? apps }
-    return .allOf([to, apps])
-  }
+  func destinationMatcher(for action: Action) -> Matcher? { matcher(on: .destination, of: action) }
 
-  /// Whether what it demands of content is fulfilled.
-  func matches(_ content: ContentFacts) -> Bool {
-    if let isSensitive, isSensitive != content.isSensitive { return false }
-    if let size, !size.contains(content.size) { return false }
-    return targets?.contains { $0.matches(content.target) } ?? true
+  private func matcher(on side: Condition.Side, of action: Action) -> Matcher? {
+    let demands = conditions.compactMap { $0.demand(on: side, of: action) }
+    return demands.count > 1 ? .allOf(demands) : demands.first
   }
 
   /// Whether it is known that this decides everything that `other`, a later rule of the same ruleset, could decide.
@@ -120,16 +181,8 @@ public struct Rule: Hashable, Sendable {
 
   /// The same, where this rule has all actions of the other: `theirs`.
   func covers(_ other: Rule, _ groups: [String: Matcher], theirs: ActionBits) -> Bool {
-    if let size { guard let their = other.size, size.covers(their) else { return false } }
-    if let isSensitive, isSensitive != other.isSensitive { return false }
-    if let targets {
-      guard let their = other.targets else { return false }
-      guard their.allSatisfy({ their in targets.contains { $0.covers(their) } }) else { return false }
-    }
-    guard !other.includesSameApp || includesSameApp else { return false }
-    if let selections {
-      guard let their = other.selections, Set(selections).isSuperset(of: their) else { return false }
-    }
+    guard conditions.allSatisfy({ $0.covers(other[$0.key]) }), !other.includesSameApp || includesSameApp
+    else { return false }
     func covers(_ mine: Matcher?, _ theirs: Matcher?) -> Bool {
       mine?.covers(theirs ?? .any, groups: groups) ?? true
     }

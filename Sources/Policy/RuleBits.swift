@@ -6,6 +6,13 @@ struct RuleBits: Hashable, Sendable, Sequence {
 
   mutating func insert(_ rule: Int) { words[rule / 64] |= 1 << UInt64(rule % 64) }
 
+  /// The rules of both sets, which are of one ruleset.
+  func union(_ other: RuleBits) -> RuleBits {
+    var union = self
+    for index in words.indices { union.words[index] |= other.words[index] }
+    return union
+  }
+
   func contains(_ rule: Int) -> Bool { words[rule / 64] & 1 << UInt64(rule % 64) != 0 }
 
   func makeIterator() -> Iterator { Iterator(words: words) }

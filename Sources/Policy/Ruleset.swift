@@ -83,7 +83,7 @@ public struct DefaultDecision: Hashable, Sendable {
   }
 
   /// What the default says of `action`: `private` says nothing of pastes and `ask` nothing of copies, which are then
-  /// allowed.
+  /// allowed. A drag takes both at once.
   public func verdict(for action: Action) -> Verdict {
     switch (verdict, action) {
     case (.private, .paste), (.ask, .copy), (.ask, .cut): .allow

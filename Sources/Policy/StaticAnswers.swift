@@ -16,23 +16,22 @@ extension PolicySet {
     }
   }
 
-  private func staticDenial(of action: Action, _ side: Int, _ bits: [RuleBits]) -> Outcome? {
+  private func staticDenial(of action: Action, _ side: Int, _ bits: RoleBits) -> Outcome? {
     let ruleset = rulesets[side]
-    let role: Role =
-      switch action {
-      case .copy: .copies
-      case .cut: .cuts
-      case .paste: .pastes
-      case .drag: .isDragged
-      }
-    for number in bits[role.rawValue] {
+    let role = action == .paste ? Role.pastes : action.sourceRole
+    let part: Condition.Side = action == .paste ? .destination : .source
+    for number in bits.met(role) {
       let rule = ruleset.rules[number]
-      guard rule.selections?.contains("clipboard") ?? true else { continue }
-      // It may let something pass.
-      guard ruleset.outcomes[number].verdict == .deny else { return nil }
-      let isUnconditional =
-        !rule.needsContent && (action != .paste || (rule.from ?? .any) == .any && rule.includesSameApp)
-      if isUnconditional { return ruleset.outcomes[number] }
+      guard rule.concerns("clipboard") else { continue }
+      let outcome = ruleset.outcomes[number]
+      let isAboutAll =
+        rule.isUnconditional(for: action, by: part, on: "clipboard") && (action != .paste || rule.includesSameApp)
+      if outcome.verdict == .deny {
+        if isAboutAll { return outcome }
+      } else if bits.isSure(number, role) {
+        // It may let something pass; what only could be about the app doesn't.
+        return nil
+      }
     }
     guard action != .paste, let byDefault = ruleset.defaultDecision?.outcome(for: action), byDefault.verdict == .deny
     else { return nil }
@@ -89,7 +88,7 @@ extension PolicySet {
   public func keyAssignment(of subject: Subject) -> KeyAssignment? {
     for (ruleset, assignments) in zip(rulesets, [managed.keys, user.keys]) where !assignments.isEmpty {
       var context = MatchContext(subject, groups: ruleset.groups)
-      for assignment in assignments where context.holds(assignment.apps) { return assignment }
+      for assignment in assignments where context.answer(assignment.apps) == .yes { return assignment }
     }
     return nil
   }

@@ -55,6 +55,16 @@ public enum FactName: String, CaseIterable, Hashable, Sendable {
   }
 }
 
+/// What is known of a fact.
+enum Knowledge {
+  /// This.
+  case known(String)
+  /// That there is none.
+  case absent
+  /// Not whether there is one, or not which.
+  case unknown
+}
+
 /// Where a subject's process runs.
 public enum Origin: Hashable, Sendable {
   /// On this machine, as the server's pid of the X client says.
@@ -137,8 +147,31 @@ public struct Subject: Hashable, Sendable {
     FactName.allCases.compactMap { name in self[name].map { (name, $0) } }
   }
 
-  /// A subject of which nothing is known; only `any`, `unknown` and default rules match it.
+  /// A subject of which nothing is known; only `any` and `unknown` surely match it, and every other matcher could.
   public static let unknown = Subject(origin: .unknown)
+
+  /// Whether it can't be told for certain which app it is: one of several, one of which nothing could be asked, or a program
+  /// of this machine whose executable isn't attested.
+  public var isUnsure: Bool {
+    switch origin {
+    case .unknown: true
+    case .remote: false
+    case .local:
+      !candidates.isEmpty || unsure.contains(.executable) || executable.map { $0.evidence != .attested } ?? false
+    }
+  }
+
+  /// What is known of one fact, on evidence that is strong enough for it.
+  func knowledge(of name: FactName) -> Knowledge {
+    if name.bestEvidence == .attested {
+      // What another machine's program is can't be attested here, so it has none of these.
+      if origin == .remote { return .absent }
+      if let fact = self[name] { return fact.evidence == .attested ? .known(fact.value) : .unknown }
+    } else if let fact = self[name] {
+      return .known(fact.value)
+    }
+    return origin == .unknown || unsure.contains(name) ? .unknown : .absent
+  }
 
   /// Whether nothing at all is known.
   public var isUnknown: Bool {

@@ -17,6 +17,7 @@ struct Assembly {
       ruleset.boards += file.boards
       ruleset.keys += file.keys
       ruleset.expectations += file.expectations
+      ruleset.clipboard = stricter(ruleset.clipboard, file.clipboard)
       ruleset.primary = stricter(ruleset.primary, file.primary)
       ruleset.secondary = stricter(ruleset.secondary, file.secondary)
       ruleset.cutBuffers = stricter(ruleset.cutBuffers, file.cutBuffers)
@@ -175,28 +176,62 @@ struct Assembly {
     for number in ruleset.rules.indices where ruleset.rules[number].verdict == .allow {
       warn(about: ruleset.rules[number], groups)
     }
-    ruleset.rules.forEach(warnAboutProtection)
+    warnAboutPrimary(ruleset)
     warnAboutEmptiness(ruleset, groups)
-    warnAboutDrags(ruleset)
+    warnAboutWhatStaysOpen(ruleset)
+    warnAboutUnsureApps(ruleset, groups)
+    for board in ruleset.boards where board.members.namesAnyFolder(groups: groups) {
+      warnAboutAnyFolder("board `\(board.name)`", at: board.position)
+    }
   }
 
-  /// Text and files that may not be pasted can still be dragged, unless a rule says something of drags: any will do, one
-  /// that allows them too.
-  private func warnAboutDrags(_ ruleset: Ruleset) {
-    guard report.errors.isEmpty,
-      ![outer, ruleset].contains(where: { $0.rules.contains { $0.decides(.drag) } })
-    else { return }
-    let hint = "write a rule with `actions: drag`, one that allows them if that is meant"
-    if let rule = ruleset.rules.first(where: { $0.verdict != .allow }) {
-      report.warn(
-        .dragsUnsaid, at: rule.reference.position,
-        "`\(rule.reference.name)` says nothing of drags, nor does any rule: what it keeps back can be dragged",
-        hint: hint)
-    } else if let byDefault = ruleset.defaultDecision, byDefault.verdict != .allow {
-      report.warn(
-        .dragsUnsaid, at: byDefault.position, "a default says nothing of drags: what it keeps back can be dragged",
-        hint: hint)
+  /// A rule that is limited to single selections says nothing of the others, nor of drags, which are on none.
+  private func warnAboutWhatStaysOpen(_ ruleset: Ruleset) {
+    guard report.errors.isEmpty else { return }
+    let refusing = (outer.rules + ruleset.rules).filter { $0.verdict != .allow }
+    if let byDefault = outer.defaultDecision ?? ruleset.defaultDecision, byDefault.verdict != .allow {
+      guard ruleset.defaultDecision != nil, ruleset.secondary == nil else { return }
+      return report.warn(
+        .leftOpen, at: byDefault.position,
+        "the default decides nothing on SECONDARY, nor on selections that programs make up: two that agree can pass content there",
+        hint: "`secondary: guard` empties SECONDARY where copies are refused; of other names see docs/threats.md")
     }
+    for rule in ruleset.rules where rule.verdict != .allow || rule.obligations.protect {
+      guard let names = rule.selections else { continue }
+      let others = refusing.filter { $0.reference != rule.reference && $0.from == rule.from && $0.apps == rule.apps }
+      var open: [String] = []
+      let isOfPrimary = names.contains("primary") || others.contains { $0.selections?.contains("primary") ?? true }
+      if !isOfPrimary { open.append("PRIMARY") }
+      if !rule.decides(.drag), !others.contains(where: { $0.decides(.drag) }) { open.append("drags") }
+      guard !open.isEmpty else { continue }
+      report.warn(
+        .leftOpen, at: rule.reference.position,
+        "`\(rule.reference.name)` says nothing of \(open.joined(separator: " and ")): what it keeps back on \(names.joined(separator: " and ")) passes there",
+        hint: "leave `selection` out, or write a rule about them")
+    }
+  }
+
+  /// Which rules count for an app that isn't known for certain, unless a rule about `unknown` comes first.
+  private func warnAboutUnsureApps(_ ruleset: Ruleset, _ groups: [String: Matcher]) {
+    guard report.errors.isEmpty, !(outer.rules + ruleset.rules).contains(where: \.namesUnknown) else { return }
+    let concerned = ruleset.rules.filter { rule in
+      guard rule.verdict != .allow else { return false }
+      return [rule.from, rule.to, rule.apps].contains { $0?.answer(for: .unknown, groups: groups) == .couldBe }
+    }
+    guard let first = concerned.first else { return }
+    let names = concerned.prefix(3).map { "`\($0.reference.name)`" }.joined(separator: ", ")
+    let rest = concerned.count > 3 ? " and \(concerned.count - 3) more" : ""
+    report.warn(
+      .unsureApps, at: first.reference.position,
+      "an app that isn't known for certain meets the strictest of what it could be: here \(names)\(rest)",
+      hint: "a first rule with `from: unknown` or `to: unknown` decides otherwise")
+  }
+
+  private func warnAboutAnyFolder(_ what: String, at position: SourcePosition) {
+    report.warn(
+      .anyFolder, at: position,
+      "\(what) trusts a file name in any folder: everybody can give a program of their own that name",
+      hint: "write the whole path")
   }
 
   private func reportCovered(_ rule: RuleReference, by earlier: RuleReference) {
@@ -235,13 +270,22 @@ struct Assembly {
     }
   }
 
-  private func warnAboutProtection(_ rule: Rule) {
-    guard rule.obligations.protect, rule.selections.map({ $0.contains("primary") }) ?? true else { return }
+  private func warnAboutPrimary(_ ruleset: Ruleset) {
+    let concerned = ruleset.rules.filter { $0.selections.map { $0.contains("primary") } ?? true }
+    let hint = "add `selection: clipboard`, and say in a rule of its own what PRIMARY and drags may carry"
+    for rule in concerned where rule.obligations.protect {
+      report.warn(
+        .protectsPrimary, at: rule.reference.position,
+        "`\(rule.reference.name)` takes what is marked from its app as soon as it has been read, and most programs then drop "
+          + "the highlight",
+        hint: hint)
+    }
+    guard report.errors.isEmpty, let first = concerned.first(where: { $0.verdict == .deny && $0.decides(.copy) })
+    else { return }
     report.warn(
-      .protectsPrimary, at: rule.reference.position,
-      "`\(rule.reference.name)` takes what is marked from its app as soon as it has been read, and most programs then drop "
-        + "the highlight",
-      hint: "add `selection: clipboard`")
+      .protectsPrimary, at: first.reference.position,
+      "`\(first.reference.name)` empties PRIMARY at each marking: in many programs what is marked then can't be typed over",
+      hint: hint)
   }
 
   private func warn(about rule: Rule, _ groups: [String: Matcher]) {
@@ -255,11 +299,9 @@ struct Assembly {
           hint: namesScript
             ? "add `unit:` or `sandbox:`: anybody can start an interpreter and say that it runs this script"
             : "add `exe:`")
-      } else if matcher != .any, matcher != .unknown, matcher.matches(.unknown, groups: groups) {
-        report.warn(
-          .unknownGrant, at: rule.reference.position,
-          "`\(rule.reference.name)` allows unknown apps too: `not` in `\(key)` matches them",
-          hint: "name the apps that are meant")
+      }
+      if matcher.namesAnyFolder(groups: groups) {
+        warnAboutAnyFolder("`\(rule.reference.name)`", at: rule.reference.position)
       }
     }
   }

@@ -70,12 +70,20 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case managedOnly = "managed-only"
     /// Warning: allowed on the word of the program itself.
     case declaredGrant = "declared-grant"
-    /// Warning: allowed to apps of which nothing is known.
-    case unknownGrant = "unknown-grant"
+    /// Warning: allowed to whatever has this file name, in any folder.
+    case anyFolder = "any-folder"
+    /// Warning: apps that aren't known for certain, and the rules that could be about them.
+    case unsureApps = "unsure-apps"
     /// Warning: a group that nothing uses.
     case unusedGroup = "unused-group"
-    /// Warning: what is kept from pastes can be dragged, since no rule names drags.
-    case dragsUnsaid = "drags-unsaid"
+    /// Warning: what a rule keeps back on one selection stays open on others.
+    case leftOpen = "left-open"
+    /// Warning: a path is a link on this machine.
+    case pathIsLink = "path-is-link"
+    /// Warning: a path is a script on this machine, so that no app has it as its executable.
+    case pathIsScript = "path-is-script"
+    /// Warning: a path names nothing on this machine.
+    case pathIsMissing = "path-is-missing"
     /// Warning: what no app, or no content, can ever be.
     case emptyIntersection = "empty-intersection"
     /// Warning: protection that reaches PRIMARY as well.
@@ -160,6 +168,21 @@ public struct Diagnostics: Error, Hashable, Sendable, CustomStringConvertible {
 final class Report {
   private(set) var errors: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
+  /// Looks at paths on this machine; without it nothing is said of them.
+  private let look: ((String) -> PathFinding)?
+  private var found: [String: PathFinding] = [:]
+
+  init(look: ((String) -> PathFinding)? = nil) { self.look = look }
+
+  /// What `path` is on this machine; `nil` where that isn't looked at.
+  func finding(of path: String) -> PathFinding? {
+    guard let look else { return nil }
+    if let known = found[path] { return known }
+    guard found.count < PathFinding.most else { return nil }
+    let new = look(path)
+    found[path] = new
+    return new
+  }
 
   func error(_ kind: Diagnostic.Kind, at position: SourcePosition, _ message: String, hint: String? = nil) {
     errors.append(Diagnostic(kind, at: position, message, hint: hint))

@@ -61,8 +61,15 @@ struct ExpectationReader {
     var subject = Subject(origin: .local(ProcessIdentity(id: process, startTime: 0)))
     if let remote = entries["remote"], fields.boolean(remote, "remote") == true { subject.origin = .remote }
     for name in FactName.allCases {
-      subject[name] = entries[name.rawValue].flatMap { fields.line($0, "a text for `\(name.rawValue)`") }
-        .map { Fact($0, name.bestEvidence) }
+      guard let value = entries[name.rawValue].flatMap({ fields.line($0, "a text for `\(name.rawValue)`") }) else {
+        continue
+      }
+      // A question mark is for what the app has, and nobody knows.
+      if value == "?", name.bestEvidence == .attested {
+        subject.unsure.insert(name)
+      } else {
+        subject[name] = Fact(value, name.bestEvidence)
+      }
     }
     return subject
   }

@@ -12,6 +12,7 @@ struct FileContent {
   var keys: [KeyAssignment] = []
   var defaultDecision: DefaultDecision?
   var limits: [LimitSetting] = []
+  var clipboard: SelectionGuard?
   var primary: SelectionGuard?
   var secondary: SelectionGuard?
   var cutBuffers: SelectionGuard?
@@ -39,7 +40,8 @@ struct FileReader {
   let isManaged: Bool
 
   static let keys = [
-    "ends-with-mark", "version", "enforce", "groups", "boards", "rules", "keys", "default", "limits", "primary",
+    "ends-with-mark", "version", "enforce", "groups", "boards", "rules", "keys", "default", "limits", "clipboard",
+    "primary",
     "secondary", "cut-buffers", "lift-lockdown", "expect",
   ]
 
@@ -71,6 +73,7 @@ struct FileReader {
     content.expectations = items(entries["expect"], of: "`expect`").compactMap(ExpectationReader(fields: fields).row)
     content.defaultDecision = entries["default"].flatMap(defaultDecision)
     if let node = entries["enforce"], fields.boolean(node, "enforce") == false { content.notEnforced = node.position }
+    content.clipboard = entries["clipboard"].flatMap { mode($0, "clipboard") }
     content.primary = entries["primary"].flatMap { mode($0, "primary") }
     content.secondary = entries["secondary"].flatMap { mode($0, "secondary") }
     content.cutBuffers = entries["cut-buffers"].flatMap { mode($0, "cut-buffers") }
@@ -133,10 +136,16 @@ struct FileReader {
 
   private func mode(_ node: Node, _ key: String) -> SelectionGuard? {
     guard let mode = fields.word(node, "a mode for `\(key)`", of: SelectionGuard.self) else { return nil }
-    if mode == .own, key != "primary" {
+    if mode == .off, key == "clipboard" {
+      fields.report.error(
+        .unknownWord, at: node.position, "expected `guard` or `own` for `clipboard`, found `off`",
+        hint: "CLIPBOARD is always guarded")
+      return nil
+    }
+    if mode == .own, key != "primary", key != "clipboard" {
       fields.report.error(
         .unknownWord, at: node.position, "expected `off` or `guard` for `\(key)`, found `own`",
-        hint: "only `primary` can be owned")
+        hint: "only `clipboard` and `primary` can be owned")
       return nil
     }
     return mode

@@ -108,8 +108,32 @@ struct MatcherReader {
           hint: MatcherReader.hint(forPath: text))
         return nil
       }
-      return .executable(glob)
+      return executable(glob, at: node.position)
     }
+  }
+
+  /// An executable; of a literal path it is looked what it is here. A running program shows the file that a link leads to.
+  private func executable(_ glob: Glob, at position: SourcePosition) -> Matcher {
+    guard let path = glob.literal, let finding = fields.report.finding(of: path) else { return .executable(glob) }
+    let report = fields.report
+    switch finding {
+    case .program: break
+    case .missing:
+      report.warn(.pathIsMissing, at: position, "`\(path)` is nothing on this machine")
+    case .link(let real):
+      report.warn(
+        .pathIsLink, at: position, "`\(path)` is a link to `\(real)` on this machine; both match",
+        hint: "running programs show `\(real)`")
+      return .anyOf([.executable(glob), .executable(Glob(literally: real, style: .path))])
+    case .script(let file, let interpreter, let program):
+      let what = file == path ? "a script" : "a link to the script `\(file)`"
+      report.warn(
+        .pathIsScript, at: position,
+        "`\(path)` is \(what), which `\(interpreter)` runs: no app has this executable",
+        hint: program.map { "it starts `\($0)`; name that, or what `xpastebridge identify` shows" }
+          ?? "name what `xpastebridge identify` shows of the running app")
+    }
+    return .executable(glob)
   }
 
   private static func hint(forPath text: String) -> String {
@@ -117,8 +141,7 @@ struct MatcherReader {
       return "write the full path, as in `/home/alice/bin/x`; `~` and variables aren't expanded"
     }
     let isFileName = !text.contains("/") && text.unicodeScalars.contains { $0.properties.isAlphabetic }
-    if isFileName { return "write `/usr/bin/\(text)`, or `**/\(text)` for any folder" }
-    if text.contains("/"), !text.hasPrefix(".") { return "write the full path, or `**/\(text)` for any folder" }
+    if isFileName { return "write the full path, as in `/usr/bin/\(text)`" }
     return "write the full path, as in `/usr/bin/firefox`"
   }
 

@@ -123,7 +123,8 @@ public struct PolicyDirectories: Hashable, Sendable {
   ) -> (files: PolicyFiles, result: Result<LoadedRuleset, Diagnostics>) {
     let files = read(side)
     let result = PolicyLoader.load(
-      side, side == .managed ? files.managed : files.user, over: managed, found: files.errors, doubted: files.warnings)
+      side, side == .managed ? files.managed : files.user, over: managed, found: files.errors, doubted: files.warnings,
+      look: PathFinding.look)
     return (files, result)
   }
 
@@ -131,7 +132,7 @@ public struct PolicyDirectories: Hashable, Sendable {
   public func load() -> (files: PolicyFiles, result: Result<LoadedPolicy, Diagnostics>) {
     let files = read()
     let result = PolicyLoader.load(
-      managed: files.managed, user: files.user, found: files.errors, doubted: files.warnings)
+      managed: files.managed, user: files.user, found: files.errors, doubted: files.warnings, look: PathFinding.look)
     return (files, result)
   }
 

@@ -35,11 +35,12 @@ public enum PolicyLoader {
   /// The policy of `managed` and `user` files, each in their order; or everything that is wrong with them.
   ///
   /// No files at all allow everything. `found` are errors from before, of files that couldn't even be read, and `doubted`
-  /// warnings.
+  /// warnings. With `look`, executables named literally are looked at on this machine, and links resolved.
   public static func load(
-    managed: [SourceFile], user: [SourceFile], found: [Diagnostic] = [], doubted: [Diagnostic] = []
+    managed: [SourceFile], user: [SourceFile], found: [Diagnostic] = [], doubted: [Diagnostic] = [],
+    look: ((String) -> PathFinding)? = nil
   ) -> Result<LoadedPolicy, Diagnostics> {
-    let report = Report()
+    let report = Report(look: look)
     let managedFiles = managed.compactMap { FileReader.read($0, isManaged: true, report: report) }
     let userFiles = user.compactMap { FileReader.read($0, isManaged: false, report: report) }
     let managedRules = Assembly(report: report, outer: Ruleset(), outerBoards: []).ruleset(of: managedFiles)
@@ -56,9 +57,9 @@ public enum PolicyLoader {
   /// boards of `managed`. `found` and `doubted` as for both sides together.
   public static func load(
     _ side: PolicySide, _ files: [SourceFile], over managed: Ruleset = Ruleset(), found: [Diagnostic] = [],
-    doubted: [Diagnostic] = []
+    doubted: [Diagnostic] = [], look: ((String) -> PathFinding)? = nil
   ) -> Result<LoadedRuleset, Diagnostics> {
-    let report = Report()
+    let report = Report(look: look)
     let contents = files.compactMap { FileReader.read($0, isManaged: side == .managed, report: report) }
     let outer = side == .managed ? Ruleset() : managed
     let ruleset = Assembly(report: report, outer: outer, outerBoards: outer.boards).ruleset(of: contents)

@@ -13,9 +13,7 @@ struct RuleReader {
     matchers = MatcherReader(fields: fields)
   }
 
-  static let conditionKeys = [
-    "name", "from", "to", "apps", "actions", "selection", "targets", "size", "sensitive", "same-app", "decision",
-  ]
+  static let conditionKeys = ["name"] + Condition.Key.allCases.map(\.rawValue) + ["decision"]
   static let termKeys = [
     "only-targets", "plain-text", "max-size", "expires", "one-shot", "board", "replace-with", "notify", "audit",
     "message", "protect",
@@ -50,18 +48,24 @@ struct RuleReader {
   }
 
   private mutating func readConditions(_ entries: Entries, into rule: inout Rule) {
-    rule.from = entries["from"].flatMap { matchers.matcher($0, "from") }
-    rule.to = entries["to"].flatMap { matchers.matcher($0, "to") }
-    rule.apps = entries["apps"].flatMap { matchers.matcher($0, "apps") }
-    if let node = entries["actions"] {
-      let words = fields.list(node, of: "`actions`").compactMap { fields.word($0, "an action", of: Action.self) }
-      rule.actions = Set(words)
+    for key in Condition.Key.allCases {
+      if let node = entries[key.rawValue] { rule[key] = condition(key, node) }
     }
-    if let node = entries["selection"] { rule.selections = selections(node) }
-    rule.targets = entries["targets"].flatMap { fields.targets($0, "targets") }
-    rule.size = entries["size"].flatMap(sizes)
-    rule.isSensitive = entries["sensitive"].flatMap { fields.boolean($0, "sensitive") }
-    rule.includesSameApp = entries["same-app"].flatMap { fields.boolean($0, "same-app") } ?? false
+  }
+
+  private mutating func condition(_ key: Condition.Key, _ node: Node) -> Condition? {
+    switch key {
+    case .from: matchers.matcher(node, key.rawValue).map { .from($0) }
+    case .to: matchers.matcher(node, key.rawValue).map { .to($0) }
+    case .apps: matchers.matcher(node, key.rawValue).map { .apps($0) }
+    case .actions:
+      .actions(Set(fields.list(node, of: "`actions`").compactMap { fields.word($0, "an action", of: Action.self) }))
+    case .selection: .selection(selections(node))
+    case .targets: fields.targets(node, key.rawValue).map { .targets($0) }
+    case .size: sizes(node).map { .size($0) }
+    case .sensitive: fields.boolean(node, key.rawValue).map { .sensitive($0) }
+    case .sameApp: fields.boolean(node, key.rawValue) == true ? .sameApp : nil
+    }
   }
 
   private mutating func selections(_ node: Node) -> [String] {
@@ -136,7 +140,7 @@ struct RuleReader {
         .neverMatches, at: to.position, "expected no `to` in a rule that decides `private`, found one",
         hint: "a paste can't be private; use `from` or `apps`")
     }
-    if rule.decides(.drag), let node = entries["selection"] {
+    if rule.actions?.contains(.drag) ?? false, let node = entries["selection"] {
       report.error(
         .conflictingKeys, at: node.position, "expected no `selection` in a rule about drags, found one",
         hint: "a drag is on none that has a name; write a rule of its own for drags")

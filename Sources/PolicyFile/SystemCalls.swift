@@ -51,6 +51,14 @@ enum SystemCalls {
     return fstatat(AT_FDCWD, path, &raw, 0) == 0 && raw.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// The first bytes of a regular file.
+  static func head(of path: String, limit: Int) throws(Failure) -> [UInt8] {
+    let descriptor = try open(path)
+    defer { close(descriptor) }
+    guard try fstat(descriptor).isRegular else { return [] }
+    return try read(descriptor, upTo: limit)
+  }
+
   /// Whether something is there, be it a link to nothing.
   static func exists(_ path: String) -> Bool {
     var raw = stat()

@@ -80,11 +80,66 @@ import Testing
     #expect(blocks.count >= 14)
     for block in blocks {
       let loaded = try load(block)
-      // Each says one setting of another product, which has none for drags.
-      let doubtful = loaded.warnings.filter { $0.kind != .dragsUnsaid }
+      let doubtful = loaded.warnings.filter { $0.kind != .unsureApps && $0.kind != .protectsPrimary }
       #expect(doubtful.map(\.description) == [], "\(block)")
       #expect(!loaded.policy.managed.expectations.isEmpty, "\(block)")
       #expect(loaded.policy.failedExpectations().map(\.description) == [], "\(block)")
+      expectClosedDrags(loaded.policy, block)
+    }
+  }
+
+  /// No example leaves open to drags what it keeps from pastes.
+  private func expectClosedDrags(_ policy: PolicySet, _ what: String) {
+    let policy = policy.whenEnforced
+    for expectation in policy.managed.expectations
+    where expectation.request.action == .paste && expectation.request.selection == "clipboard" {
+      guard policy.decided(expectation.request)?.grant == nil else { continue }
+      var drag = expectation.request
+      (drag.action, drag.selection) = (.drag, "drag")
+      #expect(policy.decided(drag)?.grant == nil, "\(drag.summary) in \(what)")
+    }
+  }
+
+  @Test(arguments: ["contractor", "kiosk", "report-only", "suite", "vault"]) func examplesCloseDrags(name: String)
+    throws
+  {
+    let policy = try Self.policy(name).policy
+    #expect(!policy.managed.expectations.isEmpty)
+    expectClosedDrags(policy, name)
+  }
+
+  /// A literal path is looked at where the policy is loaded; running programs show what a link leads to.
+  @Test func pathsOnThisMachine() throws {
+    let text = """
+      version: 1
+      rules:
+        - {name: linked, from: {exe: /bin/app}, decision: deny}
+        - {name: script, from: {exe: /bin/start}, decision: deny}
+        - {name: nothing, from: {exe: /bin/gone}, decision: deny}
+        - {name: fine, from: {exe: [/bin/real, /opt/**]}, decision: deny}
+      """
+    let found: [String: PathFinding] = [
+      "/bin/app": .link(to: "/usr/bin/app"), "/bin/gone": .missing, "/bin/real": .program,
+      "/bin/start": .script(file: "/usr/bin/start.sh", interpreter: "/bin/sh", program: "/usr/lib/start"),
+    ]
+    let file = SourceFile(path: "a.yaml", bytes: Array(text.utf8))
+    guard
+      case .success(let loaded) = PolicyLoader.load(managed: [file], user: [], look: { found[$0] ?? .missing })
+    else {
+      Issue.record("not loaded")
+      return
+    }
+    let kinds: Set<Diagnostic.Kind> = [.pathIsLink, .pathIsScript, .pathIsMissing]
+    let said = loaded.warnings.filter { kinds.contains($0.kind) }.map(\.description)
+    #expect(said.count == 3)
+    #expect(said[0].contains("`/bin/app` is a link to `/usr/bin/app`"))
+    #expect(said[1].contains("a link to the script `/usr/bin/start.sh`, which `/bin/sh` runs"))
+    #expect(said[1].contains("it starts `/usr/lib/start`"))
+    #expect(said[2].contains("`/bin/gone` is nothing on this machine"))
+    for path in ["/bin/app", "/usr/bin/app"] {
+      let subject = Subject(
+        origin: .local(ProcessIdentity(id: 1, startTime: 1)), executable: Fact(path, .attested))
+      #expect(loaded.policy.decided(Request(action: .copy, source: subject))?.verdict == .deny)
     }
   }
 

@@ -39,7 +39,8 @@ import Testing
 
   /// These come from reading folders; DirectoryTests has them.
   static let ofFiles: Set<Diagnostic.Kind> = [
-    .unreadable, .notRegular, .changedWhileRead, .tooLarge, .ignoredFile, .folderLimit,
+    .unreadable, .notRegular, .changedWhileRead, .tooLarge, .ignoredFile, .pathIsLink, .pathIsScript, .pathIsMissing,
+    .folderLimit,
   ]
 
   @Test func everyKindHasAGolden() throws {

@@ -48,7 +48,8 @@ import Testing
 
   @Test func everyKindIsSomebodys() {
     let warnings: Set<Diagnostic.Kind> = [
-      .declaredGrant, .unknownGrant, .unusedGroup, .protectsPrimary, .ignoredFile, .dragsUnsaid, .emptyIntersection,
+      .declaredGrant, .anyFolder, .unsureApps, .unusedGroup, .protectsPrimary, .ignoredFile, .leftOpen,
+      .emptyIntersection, .pathIsLink, .pathIsScript, .pathIsMissing,
     ]
     let all = Self.loaderAlone.union(Self.inPart).union(Self.both).union(warnings)
     #expect(all == Set(Diagnostic.Kind.allCases))

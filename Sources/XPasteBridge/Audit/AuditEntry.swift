@@ -88,6 +88,7 @@ enum RecordJSON {
     case .builtInDefault: .object(["kind": .string("built-in-default")])
     case .sameApp: .object(["kind": .string("same-app")])
     case .outsideAudience(let copied): .object(["kind": .string("outside-audience"), "copied": self.reason(copied)])
+    case .couldBe(let reason): .object(["kind": .string("could-be"), "reason": self.reason(reason)])
     case .locked: .object(["kind": .string("locked")])
     case .lockdown: .object(["kind": .string("lockdown")])
     }

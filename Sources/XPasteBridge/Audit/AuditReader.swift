@@ -65,6 +65,7 @@ extension RecordJSON {
     case "built-in-default": return .builtInDefault
     case "same-app": return .sameApp
     case "outside-audience": return json["copied"].flatMap { reason(reading: $0) }.map { .outsideAudience($0) }
+    case "could-be": return json["reason"].flatMap { reason(reading: $0) }.map { .couldBe($0) }
     case "locked": return .locked
     case "lockdown": return .lockdown
     default: return nil

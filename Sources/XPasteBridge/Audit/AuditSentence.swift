@@ -114,7 +114,9 @@ enum AuditSentence {
 extension Reason {
   /// Whether `cause` is behind it, at the paste or already at the copy.
   fileprivate func isBehind(_ cause: Reason) -> Bool {
-    if case .outsideAudience(let copied) = self { return copied.isBehind(cause) }
-    return self == cause
+    switch self {
+    case .outsideAudience(let inner), .couldBe(let inner): inner.isBehind(cause)
+    case .rule, .fileDefault, .builtInDefault, .sameApp, .locked, .lockdown: self == cause
+    }
   }
 }

@@ -102,6 +102,7 @@ enum JournalEntry {
     case .builtInDefault: [("XPB_RULE", "built-in default")]
     case .sameApp: [("XPB_RULE", "same app")]
     case .outsideAudience(let copied): fields(of: copied) + [("XPB_AUDIENCE", "outside")]
+    case .couldBe(let reason): fields(of: reason) + [("XPB_CERTAINTY", "could-be")]
     case .locked: [("XPB_RULE", "locked")]
     case .lockdown: [("XPB_RULE", "lockdown")]
     }

@@ -114,6 +114,7 @@ enum PolicyCommands {
       let (result, why): (String, String?) =
         switch step.result {
         case .decides: ("decides", nil)
+        case .couldDecide(let condition): ("could-decide", condition)
         case .mayDecide(let condition): ("may-decide", condition)
         case .failed(let condition): ("no-match", condition)
         }
@@ -192,7 +193,14 @@ enum RequestReader {
       }
     }
     var subject = Subject(origin: origin)
-    for (name, value) in pairs { subject[name] = Fact(value, name.bestEvidence) }
+    for (name, value) in pairs {
+      // A question mark is for what the app has, and nobody knows.
+      if value == "?", name.bestEvidence == .attested {
+        subject.unsure.insert(name)
+      } else {
+        subject[name] = Fact(value, name.bestEvidence)
+      }
+    }
     return subject
   }
 

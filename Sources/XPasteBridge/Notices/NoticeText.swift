@@ -147,6 +147,7 @@ struct NoticeText: Hashable {
     case .rule(let rule): "By the rule “\(Label.plain(rule.name, to: 96))”."
     case .fileDefault: "By the policy's default."
     case .outsideAudience(let copied): why(copied)
+    case .couldBe(let reason): why(reason).map { "\($0.dropLast()), since it isn't certain which program that is." }
     case .locked, .lockdown, .builtInDefault, .sameApp: nil
     }
   }
@@ -171,6 +172,7 @@ struct NoticeText: Hashable {
     case .outsideAudience(let copied):
       if copied == .lockdown || copied == .locked { return whom(copied) }
       return "It may be pasted where it was copied, and in the members of its board. " + (whom(copied) ?? "")
+    case .couldBe(let reason): return whom(reason)
     case .rule(let rule): return whom(rule.position.file)
     case .fileDefault(let position): return whom(position.file)
     case .builtInDefault, .sameApp: return nil

@@ -71,6 +71,7 @@ enum TrayFacts {
     case .sameApp: ("the app's own clip", nil)
     case .outsideAudience(let copied):
       ("private by \(words(for: copied).reason)", words(for: copied).place)
+    case .couldBe(let reason): words(for: reason)
     case .locked: ("the policy files have errors", nil)
     case .lockdown: ("lockdown", nil)
     }
