@@ -6,7 +6,8 @@ public enum TransferFailure: Hashable, Sendable {
   case nothingStored
   /// More bytes than we keep.
   case tooLarge
-  /// A chunk that contradicts the ones before: another format, or a second INCR.
+  /// A chunk that contradicts the ones before: another type or format, or a second INCR; or fewer bytes in all than the
+  /// owner announced as the least. Another client may have written in our property, or ended the transfer early.
   case malformed
   /// No answer, or no further chunk, in time.
   case timedOut
@@ -56,6 +57,8 @@ public struct IncomingTransfer: Hashable, Sendable {
   /// The format of the value or of the first chunk.
   private var format = 8
   private var received = Payload()
+  /// The bytes that an INCR answer announced as the least (ICCCM 2.7.2); 0 where it announced none.
+  private var announced = 0
   /// The atoms of a list answer, for TARGETS.
   public private(set) var atoms: [NamedAtom]?
 
@@ -128,7 +131,9 @@ public struct IncomingTransfer: Hashable, Sendable {
       // Atoms are numbers of the server that all its clients share, so a list of them can be passed on as it is.
       (type, format) = (NamedAtom(Atom(4), "ATOM"), 32)
       received = Payload(list.flatMap { bytes(of: $0.atom.id) })
-    case .incremental:
+    case .incremental(let hint):
+      // A signed integer: a negative one announces nothing.
+      announced = hint <= Int(Int32.max) ? hint : 0
       state = .awaitingChunk
       return .wait
     case .absent: return fail(.nothingStored)
@@ -138,15 +143,20 @@ public struct IncomingTransfer: Hashable, Sendable {
     return .finish
   }
 
+  /// Whether as much came as was announced as the least. The X toolkit (Xt) counts items of format 32 as C longs, which
+  /// are twice as long in its memory as on the wire.
+  private var isAsLongAsAnnounced: Bool { received.count >= (format == 32 ? announced / 2 : announced) }
+
   private mutating func readChunk(_ value: PropertyValue) -> Step {
     switch value {
     case .value(let type, let format, let payload):
       if received.isEmpty {
         (self.type, self.format) = (type, format)
-      } else if payload.isEmpty == false, format != self.format {
+      } else if !payload.isEmpty, format != self.format || type != self.type {
         return fail(.malformed)
       }
       guard !payload.isEmpty else {
+        guard isAsLongAsAnnounced else { return fail(.malformed) }
         state = .complete
         return .finish
       }

@@ -31,7 +31,7 @@ private func value(_ bytes: [UInt8], type: NamedAtom = utf8, format: Int = 8) ->
   @Test func incremental() {
     var transfer = IncomingTransfer(target: html)
     #expect(transfer.answered(stored: true) == .read)
-    #expect(transfer.read(.incremental(hint: 4001)) == .wait)
+    #expect(transfer.read(.incremental(hint: 2)) == .wait)
     #expect(transfer.isIncremental)
     #expect(transfer.chunkStored() == .read)
     #expect(transfer.read(value([1, 2], type: html)) == .wait)
@@ -78,6 +78,36 @@ private func value(_ bytes: [UInt8], type: NamedAtom = utf8, format: Int = 8) ->
       #expect(transfer.representation == nil)
       #expect(transfer.byteCount == 0, "what came is given up")
     }
+  }
+
+  /// The announced size is the least there is (ICCCM 2.7.2), so a transfer that ends before was cut short.
+  @Test(arguments: [
+    (hint: 4, count: 4, format: 8, isWhole: true), (hint: 4, count: 9, format: 8, isWhole: true),
+    (hint: 4, count: 3, format: 8, isWhole: false), (hint: 4, count: 0, format: 8, isWhole: false),
+    (hint: 0xFFFF_FFFF, count: 1, format: 8, isWhole: true), (hint: 8, count: 4, format: 32, isWhole: true),
+    (hint: 16, count: 4, format: 32, isWhole: false),
+  ]) func lessThanAnnounced(hint: Int, count: Int, format: Int, isWhole: Bool) {
+    var transfer = IncomingTransfer(target: utf8)
+    _ = transfer.answered(stored: true)
+    _ = transfer.read(.incremental(hint: hint))
+    if count > 0 {
+      _ = transfer.chunkStored()
+      #expect(transfer.read(value([UInt8](repeating: 7, count: count), format: format)) == .wait)
+    }
+    _ = transfer.chunkStored()
+    #expect(transfer.read(value([], format: format)) == (isWhole ? .finish : .fail(.malformed)))
+    #expect(transfer.representation?.payload.count == (isWhole ? count : nil))
+  }
+
+  /// A chunk of another type isn't the owner's, or the owner contradicts itself.
+  @Test func chunkOfAnotherType() {
+    var transfer = IncomingTransfer(target: utf8)
+    _ = transfer.answered(stored: true)
+    _ = transfer.read(.incremental(hint: 2))
+    _ = transfer.chunkStored()
+    _ = transfer.read(value([1]))
+    _ = transfer.chunkStored()
+    #expect(transfer.read(value([2], type: html)) == .fail(.malformed))
   }
 
   @Test func chunkThatVanishedIsWaitedForAgain() {
