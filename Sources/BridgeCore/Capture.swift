@@ -81,7 +81,9 @@ extension Bridge {
 
   private func awaitsCopiedFilesAlone(_ capture: Capture) -> Bool {
     capture.pending.count == 1
-      && capture.pending.allSatisfy { conversions[$0]?.transfer.target.name == TargetList.copiedFiles }
+      && capture.pending.allSatisfy {
+        conversions[$0].map { TargetList.isCopiedFiles($0.transfer.target.name) } ?? false
+      }
   }
 
   mutating func clear(_ change: OwnerChange, from phase: Phase, at now: MonotonicTime) -> [Effect] {

@@ -44,7 +44,7 @@ struct Capture: Sendable {
 
   /// Whether the file managers' list of files came, and says that they were cut.
   var hasCutFiles: Bool {
-    received.contains { $0.target.name == TargetList.copiedFiles && $0.payload.starts(with: Array("cut\n".utf8)) }
+    received.contains { TargetList.isCopiedFiles($0.target.name) && $0.payload.starts(with: Array("cut\n".utf8)) }
   }
 
   /// Whether the source marks the content as secret, as far as it has answered: most marks count by being listed, and one

@@ -3,8 +3,6 @@ import Selection
 
 // What is known to be a cut (product.md 1): by the key that was seen, or by what file managers put beside their files.
 extension Bridge {
-  /// GNOME's file managers and those that follow them: the first line says `cut` or `copy`, then come addresses.
-  static let filesTarget = "x-special/gnome-copied-files"
   /// KDE's: `1` for a cut.
   static let kdeTarget = "application/x-kde-cutselection"
 
@@ -23,7 +21,8 @@ extension Bridge {
   func kind(of representations: [Representation], on selection: NamedAtom) -> AuditRecord.Kind {
     for form in representations {
       switch form.target.name {
-      case Self.filesTarget:
+      // GNOME's file managers and those that follow them: the first line says `cut` or `copy`, then come addresses.
+      case let name where TargetList.isCopiedFiles(name):
         let first = form.payload.copiedBytes(ofFirst: 4)
         if first == Array("cut\n".utf8) || first == Array("cut".utf8) { return .cut }
         if first == Array("copy".utf8) { return .copy }

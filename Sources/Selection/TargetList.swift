@@ -29,8 +29,8 @@ public struct TargetList: Hashable, Sendable {
     offered = Array(kept.prefix(limit))
     beyondLimit = kept.count - offered.count
     let text = offered.filter { Self.isPlainText($0.name) }
-    let last = offered.filter { $0.name == Self.copiedFiles }
-    let others = offered.filter { !Self.isPlainText($0.name) && $0.name != Self.copiedFiles }
+    let last = offered.filter { Self.isCopiedFiles($0.name) }
+    let others = offered.filter { !Self.isPlainText($0.name) && !Self.isCopiedFiles($0.name) }
     wanted = text + others.filter { !Self.isPicture($0.name) } + others.filter { Self.isPicture($0.name) } + last
     listsSaveTargets = listed.contains { $0.name == "SAVE_TARGETS" }
   }
@@ -63,7 +63,11 @@ public struct TargetList: Hashable, Sendable {
 
   /// The file managers' list of copied or cut files. Of cut ones PCManFM gives it once and clears the selection as it does;
   /// what is asked after it is refused.
-  public static let copiedFiles = "x-special/gnome-copied-files"
+  ///
+  /// Each desktop has a name of its own: `x-special/gnome-copied-files`, `x-special/mate-copied-files` (Caja) and others.
+  public static func isCopiedFiles(_ name: String) -> Bool {
+    name.hasPrefix("x-special/") && name.hasSuffix("-copied-files")
+  }
 
   /// Inkscape's own format, by which a list of its targets is known.
   public static let inkscapeDrawing = "image/x-inkscape-svg"

@@ -47,6 +47,9 @@ private let text: [UInt8] = Array("content".utf8)
     ("x-special/gnome-copied-files", "cut\nfile:///a", AuditRecord.Kind.cut),
     ("x-special/gnome-copied-files", "copy\nfile:///cut", .copy),
     ("x-special/gnome-copied-files", "cutlery", .copy),
+    ("x-special/mate-copied-files", "cut\nfile:///a", .cut),
+    ("x-special/mate-copied-files", "copy\nfile:///cut", .copy),
+    ("x-special/desktop-copied-files", "cut", .cut),
     ("application/x-kde-cutselection", "1", .cut),
     ("application/x-kde-cutselection", "0", .copy),
   ]) func filesSayItThemselves(target: String, value: String, kind: AuditRecord.Kind) {
