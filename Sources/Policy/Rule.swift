@@ -91,8 +91,16 @@ public struct Rule: Hashable, Sendable {
     case .allow, .deny: break
     }
     let isDragNamed = named?.contains(.drag) ?? false
-    if selections != nil, !isDragNamed { decided.remove(.drag) }
+    // `apps` is where a drag begins: what an app may do says nothing of where its content may be dragged.
+    let leavesPlaceOpen = apps != nil && verdict == .allow
+    if selections != nil || leavesPlaceOpen, !isDragNamed { decided.remove(.drag) }
     return decided
+  }
+
+  /// Says `apps` of a rule about pastes alone as `to`, which is the same for pastes and holds for what is dragged there, too.
+  public mutating func nameWhoPastes() {
+    guard let apps, !(actions?.contains(.drag) ?? false), decidedActionBits.subtracting(.drag) == .paste else { return }
+    (self.apps, to) = (nil, apps)
   }
 
   // MARK: conditions by their names

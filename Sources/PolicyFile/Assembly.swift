@@ -196,6 +196,13 @@ struct Assembly {
         "the default decides nothing on SECONDARY, nor on selections that programs make up: two that agree can pass content there",
         hint: "`secondary: guard` empties SECONDARY where copies are refused; of other names see docs/threats.md")
     }
+    for rule in ruleset.rules where rule.verdict == .deny && rule.decides(.paste) {
+      guard let apps = rule.apps, !refusing.contains(where: { $0.to == apps && $0.decides(.drag) }) else { continue }
+      report.warn(
+        .leftOpen, at: rule.reference.position,
+        "`\(rule.reference.name)` says nothing of what is dragged onto \(apps): of a drag, `apps` is where it begins",
+        hint: "write a rule with `to`, too")
+    }
     for rule in ruleset.rules where rule.verdict != .allow || rule.obligations.protect {
       guard let names = rule.selections else { continue }
       let others = refusing.filter { $0.reference != rule.reference && $0.from == rule.from && $0.apps == rule.apps }

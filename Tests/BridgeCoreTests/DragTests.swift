@@ -29,9 +29,9 @@ import Testing
       [("UTF8_STRING", .bytes([65])), ("text/html", .bytes([66, 67])), ("XdndDirectSave0", .bytes([83]))])
   }
 
-  @Test("without a word of drags in the policy nobody hears of one")
+  @Test("where no rule is about pastes or drags nobody hears of one")
   func unheard() {
-    for policy in [Policies.owning, Policies.financeStays] {
+    for policy in [Policies.owning, Policies.denyLedgerCopies] {
       let stage = dragging(policy, texts())
       #expect(!stage.bridge.watchedSelections.contains(stage.atoms.drag))
       #expect(stage.effects.isEmpty && stage.bridge.nextDeadline == nil)

@@ -89,7 +89,7 @@ extension PolicySet {
     default: ask
     expect:
       - {from: {class: SAPGUI, exe: /opt/sap/gui}, to: {class: Firefox}, target: text/html, size: 1K, decision: deny}
-      - {from: unknown, action: cut, decision: allow}
+      - {from: unknown, action: cut, target: UTF8_STRING, size: 1, decision: private}
     """
 
   @Test func allKeys() throws {

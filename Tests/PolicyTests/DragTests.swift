@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-/// Drags are decided where a rule names them, and nowhere else.
+/// Drags are pastes, except where a rule names them alone.
 @Suite struct DragTests {
   private static let ledger = app(1, "Ledger")
   private static let report = app(2, "Report")
@@ -43,12 +43,44 @@ import Testing
     return decision.verdict
   }
 
-  @Test("a rule that doesn't name drags says nothing of them, nor does a default")
+  @Test("a rule about pastes is about drags, and so is a default")
   func unnamed() {
-    let policy = Self.policy([Self.rule(.deny) { $0.from = Self.classes("Ledger") }], default: .deny)
-    #expect(!policy.speaksOfDrags)
-    #expect(policy.foresight(ofDragsFrom: Self.ledger) == .free)
-    #expect(Self.verdict(policy, to: Self.browser) == .allow)
+    for actions in [nil, [.paste], [.copy, .paste], [.paste, .drag]] as [Set<Action>?] {
+      let policy = Self.policy([Self.rule(.deny) { ($0.from, $0.actions) = (Self.classes("Ledger"), actions) }])
+      #expect(policy.speaksOfDrags && policy.foresight(ofDragsFrom: Self.ledger) == .refused)
+      #expect(policy.foresight(ofDragsFrom: Self.browser) == .free)
+      #expect(Self.verdict(policy, to: Self.browser) == .deny && Self.verdict(policy, to: Self.ledger) == .allow)
+    }
+    let byDefault = Self.policy([], default: .deny)
+    #expect(byDefault.speaksOfDrags && byDefault.foresight(ofDragsFrom: Self.ledger) == .refused)
+    #expect(Self.verdict(byDefault, to: Self.browser) == .deny)
+  }
+
+  @Test("a rule about copies alone, or about single selections, says nothing of drags")
+  func unconcerned() {
+    for rule in [
+      Self.rule(.deny) { $0.actions = [.copy, .cut] }, Self.rule(.deny) { $0.selections = ["clipboard"] },
+      Self.rule(.allow) { $0.apps = Self.classes("Ledger") },
+    ] {
+      #expect(!rule.decides(.drag), "\(rule)")
+    }
+    let named = Self.rule(.deny) { ($0.selections, $0.actions) = (["clipboard"], [.paste, .drag]) }
+    #expect(named.decides(.drag))
+  }
+
+  @Test("`apps` of a rule about pastes alone is who pastes, by a drag too")
+  func whoPastes() {
+    var rule = Self.rule(.deny) {
+      ($0.apps, $0.actions) = (Self.classes("Browser"), [.paste])
+      $0[.sameApp] = .sameApp
+    }
+    rule.nameWhoPastes()
+    let policy = Self.policy([rule])
+    #expect(Self.verdict(policy, to: Self.browser) == .deny && Self.verdict(policy, to: Self.report) == .allow)
+    #expect(policy.staticDenial(of: .paste, by: Self.browser) != nil)
+    var both = Self.rule(.deny) { ($0.apps, $0.actions) = (Self.classes("Browser"), [.copy, .paste]) }
+    both.nameWhoPastes()
+    #expect(both.to == nil && both.apps != nil)
   }
 
   @Test("drags say nothing of copies and pastes, of keys and of menus")
@@ -132,22 +164,23 @@ import Testing
     #expect(verdict("text/html") == .deny)
   }
 
-  @Test("a drag can't be asked for, nor kept for some: such a rule says nothing of it")
+  @Test("a drag can't be asked for, nor kept for some: such a rule says nothing of it, and is one against it as of pastes")
   func withoutMeaning() {
     for verdict in [Verdict.ask, .private] {
       #expect(Self.rule(verdict) { $0.actions = [.drag] }.decidedActions.isEmpty)
+      #expect(Self.verdict(Self.policy([Self.rule(verdict) { _ in }]), to: Self.browser) == .deny)
     }
   }
 
   @Test("an explanation names the rule that says nothing of drags")
   func explained() {
     let policy = Self.policy([
-      Self.rule(.deny) { $0.to = Self.classes("Browser") },
+      Self.rule(.deny) { $0.actions = [.copy] },
       Self.rule(.deny) { ($0.to, $0.actions) = (Self.classes("Browser"), [.drag]) },
     ])
     let text = policy.explain(Request(action: .drag, source: Self.ledger, destination: Self.browser)).description
     #expect(text.hasPrefix("drag: deny, by rule `deny`"))
-    #expect(text.contains("doesn't match: actions: is drag, which a rule has to name"))
+    #expect(text.contains("doesn't match: actions: is drag, rule wants `copy`"))
     #expect(text.contains("matches") && text.contains("decision: deny"))
   }
 }

@@ -38,7 +38,7 @@ import Testing
         The copy before it:
         copy on clipboard from class=SAPGUI,exe=/opt/sap/gui: text/html, 100 bytes
           managed:
-            10.yaml:5:3: `snippets` (allow) doesn't match: size: is 100 bytes, rule wants up to 64 bytes
+            10.yaml:5:3: `snippets` (allow) doesn't match: targets: is `text/html`, rule wants `text`
             10.yaml:9:3: `finance stays in finance` (deny) doesn't match: actions: is copy, a rule with `to` matches pastes only
           user: no rules
           decision: allow, by nothing that says otherwise
@@ -46,7 +46,7 @@ import Testing
         The paste itself:
         paste on clipboard from class=SAPGUI,exe=/opt/sap/gui to class=Firefox,exe=/usr/bin/firefox: text/html, 100 bytes
           managed:
-            10.yaml:5:3: `snippets` (allow) doesn't match: size: is 100 bytes, rule wants up to 64 bytes
+            10.yaml:5:3: `snippets` (allow) doesn't match: targets: is `text/html`, rule wants `text`
             10.yaml:9:3: `finance stays in finance` (deny) matches
           user: no rules
           decision: deny, by rule `finance stays in finance` at 10.yaml:9:3; on these terms: message: Finance data stays in finance applications.

@@ -65,7 +65,7 @@ struct Reference {
       let isNamed = named?.contains(.drag) ?? false
       guard isAboutPastes || isAboutCopies || isNamed && rule.verdict != .ask && rule.verdict != .private
       else { return false }
-      if rule.selections != nil, !isNamed { return false }
+      if rule.selections != nil || rule.apps != nil && rule.verdict == .allow, !isNamed { return false }
       demands += [(destination, rule.to), (source, rule.apps)]
     case .copy, .cut:
       if rule.to != nil || rule.verdict == .ask || named.map({ !$0.contains(action) }) ?? false { return false }
