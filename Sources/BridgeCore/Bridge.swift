@@ -48,6 +48,8 @@ public struct Bridge: Sendable {
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
   /// Selections whose owner is known to have cut.
   var cuts: Set<NamedAtom> = []
+  /// Copies on the root window that go as soon as their program has had the time to hand them over.
+  var rootCopies: [NamedAtom: LeavingCopy] = [:]
   var contests: [NamedAtom: Contest] = [:]
   /// How fast each selection is taken from us.
   var paces: [NamedAtom: Pace] = [:]
@@ -137,7 +139,7 @@ public struct Bridge: Sendable {
       pasteBegins(.button(isOnWindowManager: isOnWindowManager), by: subject, at: now)
     case .pasteKeyPressed: pasteBegins(.key, by: subject, at: now)
     case .pointerEntered: pasteBegins(.entry, by: subject, at: now)
-    case .cutBufferSet(let buffer, let bytes): cutBufferSet(buffer, bytes: bytes, from: subject)
+    case .cutBufferSet(let buffer, let bytes): cutBufferSet(buffer, bytes: bytes, from: subject, at: now)
     case .personRead(let number, let sign): personRead(number, sign, at: now)
     case .lockEnds: lockEnds()
     }
@@ -295,7 +297,7 @@ public struct Bridge: Sendable {
     var next = transfers.values.map { idleDeadline(of: $0) }.min()
     let dues = [
       heldDrag?.lookAt, pointer.press?.deadline, boards.nextExpiry, probes.values.map(\.until).min(),
-      asks.values.map(\.until).min(),
+      asks.values.map(\.until).min(), rootCopies.values.map(\.until).min(),
     ]
     for due in dues.compactMap(\.self) { next = next.map { min($0, due) } ?? due }
     for (selection, phase) in phases {
@@ -332,6 +334,7 @@ public struct Bridge: Sendable {
     }
     effects += lookAfterDrag(at: now)
     effects += endProbes(at: now)
+    effects += emptyRootCopies(at: now)
     effects += boards.expire(at: now).flatMap { expired($0) }
     for selection in phases.keys.sorted(by: { $0.atom.id < $1.atom.id }) {
       guard let phase = phases[selection], let due = deadline(of: phase, on: selection), now >= due else { continue }

@@ -26,7 +26,18 @@ struct Guarded: Sendable {
   let readAt: MonotonicTime
 }
 
+/// A copy on the root window that is about to be emptied.
+struct LeavingCopy: Sendable {
+  /// What is written down when it is.
+  let record: AuditRecord
+  var until: MonotonicTime
+}
+
 extension Bridge {
+  /// How long a copy on the root window stays when its program may copy. SDL and Motif answer from it, so that without it
+  /// nothing could be captured. Our choice: such programs answer once in each of their frames, at 30 or 60 in a second.
+  static let rootCopyMilliseconds = 250
+
   /// Quiet after the last change before a selection counts as made (product.md 6).
   static let makingMilliseconds = 150
   /// How often the pointer is looked at while a button or Shift is down. Our choice: nobody pastes sooner after letting go.
@@ -216,22 +227,64 @@ extension Bridge {
       OwnerChange(selection: selection, owner: owner, cause: .foundAtStart, selectionTime: time), from: source, at: now)
   }
 
-  // MARK: cut buffers
+  // MARK: copies on the root window
 
-  /// A cut buffer was set. X11 tells nobody by whom, so it counts as the active app's, and as PRIMARY. It can't be kept from
-  /// single readers, so it is emptied wherever a rule could refuse one: xterm reads it when PRIMARY is refused.
-  mutating func cutBufferSet(_ buffer: NamedAtom, bytes: Int, from subject: Subject?) -> [Effect] {
-    guard policy.cutBuffers != .off else { return [] }
+  /// A copy was put into a property of the root window. X11 tells nobody by whom, so it counts as the active app's. It can't
+  /// be kept from single readers, so it is emptied wherever a rule could refuse one: xterm reads cut buffers when PRIMARY is
+  /// refused, and SDL programs read each other's after the end of the one that copied.
+  mutating func cutBufferSet(
+    _ buffer: NamedAtom, bytes: Int, from subject: Subject?, at now: MonotonicTime
+  ) -> [Effect] {
+    guard policy.cutBuffers != .off, let kind = RootCopy(named: buffer.name) else { return [] }
     let source = subject ?? .unknown
-    let name = policyName(of: atoms.primary)
-    guard policy.isRestricted(source, on: name) else { return [] }
+    let names = selections(of: kind).map { policyName(of: $0) }
+    guard let name = names.first(where: { policy.isRestricted(source, on: $0) }) else { return [] }
     let request = Request(
       action: .copy, source: source, selection: name,
       content: ContentFacts(target: atoms.string.name, size: bytes))
-    guard case .decided(let decision) = policy.evaluate(request) else { return [] }
+    var (reason, mayCopy) = (Reason.builtInDefault, false)
+    if case .decided(let decision) = policy.evaluate(request) {
+      (reason, mayCopy) = (decision.reason, decision.verdict != .deny)
+    }
     let record = AuditRecord(
       kind: .copy, selection: policyName(of: buffer), source: source, targets: [atoms.string.name], bytes: bytes,
-      verdict: .deny, reason: decision.reason, outcome: .emptied, isAlwaysWritten: true)
-    return [.clearCutBuffer(buffer), .audit(record)]
+      verdict: .deny, reason: reason, outcome: .emptied, isAlwaysWritten: true)
+    guard mayCopy, kind != .cutBuffer else {
+      rootCopies[buffer] = nil
+      return [.clearCutBuffer(buffer), .audit(record)]
+    }
+    let until = rootCopies[buffer]?.until ?? now.advanced(byMilliseconds: Self.rootCopyMilliseconds)
+    rootCopies[buffer] = LeavingCopy(record: record, until: until)
+    return []
+  }
+
+  /// Empties what is due on the root window, unless it is being captured at the moment.
+  mutating func emptyRootCopies(at now: MonotonicTime) -> [Effect] {
+    guard policy.cutBuffers != .off else {
+      rootCopies = [:]
+      return []
+    }
+    let isCapturing = [atoms.clipboard, atoms.primary].contains {
+      if case .capturing = phases[$0] { true } else { false }
+    }
+    var effects: [Effect] = []
+    for (buffer, copy) in rootCopies.sorted(by: { $0.key.atom.id < $1.key.atom.id }) where now >= copy.until {
+      if isCapturing {
+        rootCopies[buffer]?.until = now.advanced(byMilliseconds: Self.pointerMilliseconds)
+      } else {
+        rootCopies[buffer] = nil
+        effects += [.clearCutBuffer(buffer), .audit(copy.record)]
+      }
+    }
+    return effects
+  }
+
+  /// The selections whose content may be in such a property.
+  private func selections(of copy: RootCopy) -> [NamedAtom] {
+    switch copy {
+    case .cutBuffer: [atoms.primary]
+    case .sdl: [atoms.clipboard, atoms.primary]
+    case .motif: [atoms.clipboard]
+    }
   }
 }

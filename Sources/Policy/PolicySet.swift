@@ -62,8 +62,15 @@ public struct PolicySet: Sendable {
   public var primary: SelectionGuard { stricter(\.primary, default: .guard) }
   /// How SECONDARY is treated.
   public var secondary: SelectionGuard { stricter(\.secondary, default: .off) }
-  /// How the root window's CUT_BUFFERs are treated.
-  public var cutBuffers: SelectionGuard { stricter(\.cutBuffers, default: .off) }
+  /// How copies in properties of the root window are treated (cut buffers and those of toolkits): guarded as soon as there is
+  /// a rule or a default, unless `off` is written down. A user's `off` doesn't count against managed rules.
+  public var cutBuffers: SelectionGuard {
+    let managedDecides = isLocked || !managed.rules.isEmpty || managed.defaultDecision != nil
+    guard let floor = managed.cutBuffers ?? (managedDecides ? .guard : nil) else {
+      return user.cutBuffers ?? (user.rules.isEmpty ? .off : .guard)
+    }
+    return max(floor, user.cutBuffers ?? floor)
+  }
   /// The boards of both rulesets, the managed ones first.
   public var boards: [BoardPolicy] { storage.boards }
 

@@ -165,7 +165,7 @@ public struct Ruleset: Hashable, Sendable {
   public var primary: SelectionGuard?
   /// How SECONDARY is treated.
   public var secondary: SelectionGuard?
-  /// How the root window's CUT_BUFFERs are treated.
+  /// How copies in properties of the root window are treated.
   public var cutBuffers: SelectionGuard?
   /// Whether what it decides is put into effect, or only recorded.
   public private(set) var isEnforced = true

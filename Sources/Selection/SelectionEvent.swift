@@ -128,7 +128,8 @@ public enum SelectionEvent: Hashable, Sendable {
   case pasteKeyPressed
   /// The pointer has come into a window of the subject.
   case pointerEntered
-  /// Somebody has set a cut buffer of the root window, `bytes` long; the subject is the active app.
+  /// Somebody has set a property of the root window in which copies are kept (`RootCopy`), `bytes` long; the subject is
+  /// the active app.
   case cutBufferSet(NamedAtom, bytes: Int)
   /// What tells whether the person is behind what a program asks for; the number is that of the question.
   case personRead(UInt64, PersonSign)

@@ -100,7 +100,7 @@ extension Display {
 
   // MARK: cut buffers
 
-  /// Asks to hear when a cut buffer of the root window is set, or no longer.
+  /// Asks to hear when a copy is put into a property of the root window, or no longer.
   public func setFollowsCutBuffers(_ isWanted: Bool) {
     guard isWanted != pointerInterest.rootReasons.contains(.cutBuffers) else { return }
     if isWanted {
@@ -112,19 +112,19 @@ extension Display {
     xcb.flush()
   }
 
-  /// The cut buffer that `property` of the root is, and its length; `nil` when it is none, or empty.
+  /// The copy that `property` of the root is (`RootCopy`), and its length; `nil` when it is none, or empty.
   public func cutBuffer(_ property: Atom) -> (buffer: NamedAtom, bytes: Int)? {
-    guard pointerInterest.rootReasons.contains(.cutBuffers),
-      AtomNumber.cutBuffers.contains(property.id)
-    else { return nil }
+    guard pointerInterest.rootReasons.contains(.cutBuffers) else { return nil }
+    let buffer = atoms.named(property)
+    guard RootCopy(named: buffer.name) != nil else { return nil }
     guard let reply = xcb.reply(to: xcb.getProperty(window: root.id, property: property.id, length: 0)) else {
       return nil
     }
     let bytes = Int(Header(reply).bytesAfter)
-    return bytes > 0 ? (atoms.named(property), bytes) : nil
+    return bytes > 0 ? (buffer, bytes) : nil
   }
 
-  /// Deletes a cut buffer.
+  /// Deletes such a copy.
   public func clearCutBuffer(_ buffer: Atom) {
     trap.expect(xcb.deleteProperty(window: root.id, property: buffer.id), for: .release(window: root))
   }

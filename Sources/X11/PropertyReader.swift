@@ -83,8 +83,6 @@ nonisolated enum AtomNumber {
   static let cardinal: UInt32 = 6
   static let integer: UInt32 = 19
   static let wmClass: UInt32 = 67
-  /// CUT_BUFFER0 to CUT_BUFFER7.
-  static let cutBuffers: ClosedRange<UInt32> = 9...16
   static let wmClientMachine: UInt32 = 36
 }
 

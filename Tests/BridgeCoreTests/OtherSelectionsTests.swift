@@ -68,12 +68,58 @@ import Testing
     #expect(stage.audit.map(\.verdict) == [.deny])
   }
 
-  /// By default both are left alone.
+  /// By default SECONDARY is left alone, and copies on the root window are guarded where a rule restricts the source.
   @Test func secondaryAndCutBuffersByDefault() {
     var stage = Stage(Policies.denyLedgerCopies)
     stage.copy(marked(Apps.ledger, "secret"), on: stage.atoms.secondary)
-    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.ledger)
     stage.wait(milliseconds: 500)
     #expect(stage.effects.isEmpty)
+    stage.feed(.cutBufferSet(stage.atom("CUT_BUFFER0"), bytes: 6), Apps.ledger)
+    #expect(stage.clearedBuffers == ["CUT_BUFFER0"])
+  }
+
+  /// What toolkits keep on the root window is treated as cut buffers are; what of it is protocol stays.
+  @Test func copiesOfToolkitsOnTheRootWindow() {
+    let content = ["SDL_CUTBUFFER", "SDL_CUTBUFFER_PRIMARY_SELECTION", "_MOTIF_CLIP_HEADER", "_MOTIF_CLIP_ITEM_2"]
+    let motifProtocol = ["_MOTIF_CLIP_LOCK", "_MOTIF_CLIP_NEXT_ID", "_MOTIF_CLIP_FORMAT_STRING"]
+    let protocolOnly = motifProtocol + ["CUT_BUFFER", "CUT_BUFFER9"]
+    var stage = Stage(Policies.denyLedgerCopies)
+    for name in content + protocolOnly { stage.feed(.cutBufferSet(stage.atom(name), bytes: 6), Apps.browser) }
+    #expect(stage.clearedBuffers.isEmpty && stage.audit.isEmpty)
+    for name in content + protocolOnly { stage.feed(.cutBufferSet(stage.atom(name), bytes: 6), Apps.ledger) }
+    #expect(stage.clearedBuffers == content)
+    #expect(stage.audit.map(\.selection) == content && stage.audit.allSatisfy { $0.outcome == .emptied })
+  }
+
+  /// SDL and Motif answer from the root window, so what may be copied and not be pasted everywhere goes once it is captured.
+  @Test func copiesOnTheRootWindowGoAfterTheCapture() {
+    var stage = Stage(Policies.financeStays)
+    stage.feed(.cutBufferSet(stage.atom("SDL_CUTBUFFER"), bytes: 6), Apps.ledger)
+    stage.copy(marked(Apps.ledger, "figure"))
+    stage.wait(milliseconds: 249)
+    #expect(stage.clearedBuffers.isEmpty)
+    stage.wait(milliseconds: 1)
+    #expect(stage.clearedBuffers == ["SDL_CUTBUFFER"])
+    #expect(stage.audit.last?.selection == "SDL_CUTBUFFER" && stage.audit.last?.outcome == .emptied)
+    #expect(stage.owner == Stage.daemon)
+  }
+
+  /// Who set it isn't known when no window is active: then any rule about copies counts.
+  @Test func copyOnTheRootWindowOfNobodyKnown() {
+    var stage = Stage(Policies.denyLedgerCopies)
+    stage.feed(.cutBufferSet(stage.atom("SDL_CUTBUFFER"), bytes: 6), nil)
+    #expect(stage.clearedBuffers == ["SDL_CUTBUFFER"])
+  }
+
+  /// `off` written down stays off, but a user's not against managed rules.
+  @Test func copiesOnTheRootWindowLeftAlone() {
+    var ruleset = Policies.denyLedgerCopies.managed
+    ruleset.cutBuffers = .off
+    var stage = Stage(PolicySet(managed: ruleset, user: Ruleset()))
+    stage.feed(.cutBufferSet(stage.atom("SDL_CUTBUFFER"), bytes: 6), Apps.ledger)
+    #expect(stage.clearedBuffers.isEmpty && stage.audit.isEmpty)
+    #expect(PolicySet(managed: Ruleset(), user: ruleset).cutBuffers == .off)
+    #expect(PolicySet(managed: Policies.denyLedgerCopies.managed, user: ruleset).cutBuffers == .guard)
+    #expect(PolicySet.allowEverything.cutBuffers == .off && PolicySet.locked.cutBuffers == .guard)
   }
 }

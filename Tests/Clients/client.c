@@ -208,6 +208,7 @@ const char *const shared_help =
     "  title TEXT                       WM_NAME (COMPOUND_TEXT) and _NET_WM_NAME (UTF-8) of the top-level\n"
     "  pid N                            _NET_WM_PID of both windows, true or not\n"
     "  machine NAME                     WM_CLIENT_MACHINE of both windows\n"
+    "  root PROPERTY TEXT               put a copy into a property of the root window, as toolkits do\n"
     "  focus                            ask the window manager to activate the top-level\n"
     "  watch SELECTION                  report owner changes as XFixes tells them\n"
     "  owner SELECTION                  report the owner window\n"
@@ -304,10 +305,17 @@ static int class_command(char **words, int count) {
     return 1;
 }
 
+static int root_command(char **words, int count) {
+    if (count != 3) return complain("root: expected PROPERTY TEXT, found %d words", count - 1), -1;
+    property_put(root, atom(words[1]), XA_STRING, 8, (const unsigned char *)words[2], strlen(words[2]));
+    return XSync(display, False), 1;
+}
+
 int shared_command(char **words, int count) {
     const char *name = words[0], *argument = count > 1 ? words[1] : NULL;
     if (!strcmp(name, "top")) return map_top(), 1;
     if (!strcmp(name, "class")) return class_command(words, count);
+    if (!strcmp(name, "root")) return root_command(words, count);
     if (!strcmp(name, "windows")) return tell_windows(), 1;
     if (!strcmp(name, "focus")) return activate(), 1;
     if (!strcmp(name, "sync")) return XSync(display, False), 1;

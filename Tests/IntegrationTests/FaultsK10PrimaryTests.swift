@@ -225,6 +225,45 @@ extension IntegrationTests {
       }
     }
 
+    @Test(
+      "copies that toolkits keep on the root window are emptied without a mode, and left with `off`",
+      arguments: ["", "cut-buffers: off"], ["SDL_CUTBUFFER", "_MOTIF_CLIP_DATA_1", "_MOTIF_CLIP_ITEM_2"])
+    func copiesOfToolkits(mode: String, property: String) throws {
+      let policy = """
+        version: 1
+        \(mode)
+        rules:
+          - {name: nothing leaves, from: {class: Source}, actions: [copy], decision: deny}
+        """
+      try Scene.run(policy: policy) { scene in
+        func isSet() throws -> Bool {
+          let answer = try scene.desktop.run("/usr/bin/xprop", ["-root", property])
+          return String(decoding: answer.output, as: UTF8.self).contains("=")
+        }
+        func copy(_ name: String) throws {
+          let owner = try scene.desktop.owner("class \(name.lowercased()) \(name)", "top")
+          try owner.tell("focus")
+          try owner.tell("windows")
+          let top = String(try owner.wait("windows").number("top") ?? 0, radix: 16)
+          let isActive = try waitUntil(within: 10) {
+            let answer = try scene.desktop.run("/usr/bin/xprop", ["-root", "_NET_ACTIVE_WINDOW"])
+            return String(decoding: answer.output, as: UTF8.self).contains("0x\(top)")
+          }
+          #expect(isActive)
+          try owner.tell("root \(property) content")
+          // Whose it is goes by the active window, so the program ends after the daemon has heard of it.
+          try scene.bridge.sync()
+          try owner.tell("quit")
+        }
+        try copy("Other")
+        #expect(try isSet())
+        try copy("Source")
+        #expect(try isSet() == !mode.isEmpty)
+        let lines = try scene.bridge.audit().filter { $0.selection == property }
+        #expect(lines.map(\.outcome) == (mode.isEmpty ? ["emptied"] : []))
+      }
+    }
+
     @Test("drag and drop is nobody's business: B231")
     func dragAndDrop() throws {
       try Scene.run(policy: "version: 1\nprimary: own\n") { scene in
