@@ -115,7 +115,8 @@ install: ## Install the binaries (build them first), the user unit, actions, ico
 	@for file in $(BINARY) $(HELPER); do \
 	  test -x $$file || { echo "make install: no $$file; run \`make build\` first" >&2; exit 1; }; done
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(BINDIR)/xpastebridge
-	install -D -m 755 -s $(HELPER) $(DESTDIR)$(LIBEXECDIR)/xpastebridge-action
+	# No read permission: the kernel keeps such a program's memory and descriptors from the user's other processes.
+	install -D -m 711 -s $(HELPER) $(DESTDIR)$(LIBEXECDIR)/xpastebridge-action
 	for file in $(wildcard actions/*.yaml); do install -D -m 644 -t $(DESTDIR)$(ACTIONDIR) $$file; done
 	for file in $(ICONS); do install -D -m 644 -t $(DESTDIR)$(ICONDIR) $$file; done
 	$(MAKE) -s install-units
