@@ -1,9 +1,10 @@
 """Prints what a process of the same user reaches of the actions' helper while that holds content: `nothing` is right.
 
-Usage: attack-action-helper.py HELPER, as an ordinary user. The helper is stopped as soon as it has begun.
+Usage: attack-action-helper.py HELPER [late], as an ordinary user. The helper is stopped as soon as it has begun, and with
+`late` once it writes its result: by then a helper whose file can be read has closed itself too.
 """
 import ctypes, os, signal, subprocess, sys
-helper = sys.argv[1]
+helper, late = sys.argv[1], sys.argv[2:] == ['late']
 libc = ctypes.CDLL(None, use_errno=True)
 def attempt(name, call):
   try: call(); return name
@@ -13,9 +14,11 @@ def trace(pid):
   os.waitpid(pid, 0x40000000)
   libc.ptrace(17, pid, None, None)
 def run():
-  content = os.memfd_create('in'); os.write(content, b'secret' * 1000); os.lseek(content, 0, 0)
+  content = os.memfd_create('in'); os.write(content, b'secret' * (8_000_000 if late else 1000)); os.lseek(content, 0, 0)
   out = os.memfd_create('out')
-  child = subprocess.Popen([helper, '536870912', '20', '1048576', 'built-in', 'plain-text', 'UTF8_STRING'], stdin=content, stdout=out)
+  child = subprocess.Popen([helper, '536870912', '20', '67108864', 'built-in', 'plain-text', 'UTF8_STRING'], stdin=content, stdout=out)
+  while late and os.fstat(out).st_size == 0 and child.poll() is None: pass
+  if child.returncode is not None: return None
   os.kill(child.pid, signal.SIGSTOP)
   try:
     if os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code != os.CLD_STOPPED: return None

@@ -5,6 +5,7 @@ import ContentActions
 /// `… exec PATH NAME ARGUMENT…`. Started by the daemon alone; standard input is the content, standard output the result.
 @main struct ActionChild {
   static func main() {
+    do throws(Sandbox.Failure) { try Sandbox.hide() } catch { exit(HelperProtocol.status(of: .noSandbox)) }
     guard let order = HelperProtocol.order(Array(CommandLine.arguments.dropFirst())) else {
       complain("xpastebridge-action: started by the daemon; see xpastebridge-actions(5)\n")
       exit(2)

@@ -15,6 +15,14 @@ enum Sandbox {
   private static let programFolders = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt"]
   private static let programFiles = ["/etc/ld.so.cache", "/dev/null", "/dev/zero", "/dev/urandom"]
 
+  /// Closes this process's memory and descriptors to other processes of the user (PR_SET_DUMPABLE in prctl(2)), until it
+  /// executes another program. A file without read permission is closed from its first instruction on; this covers a
+  /// readable one, from here on.
+  static func hide() throws(Failure) {
+    try require(xpb_prctl(PR_SET_DUMPABLE, 0))
+    try require(xpb_prctl(PR_GET_DUMPABLE, 0) == 0 ? 0 : -1)
+  }
+
   /// Shuts everything. `program` may be read and executed wherever it lies.
   static func enter(_ order: HelperProtocol.Order, program: String?) throws(Failure) {
     // The daemon's end is this process's end.
