@@ -14,6 +14,8 @@ public struct ManagerSelection {
   public let selection: NamedAtom
   /// The window that owns it: its end tells a successor that we are gone.
   public let window: Window
+  /// Since when it is ours.
+  public let time: ServerTime
   /// Whether a predecessor was replaced and its window was still there when the wait for its end ended.
   public let hasLingeringPredecessor: Bool
 
@@ -30,16 +32,19 @@ extension Display {
   ) throws(ManagerSelectionError) -> ManagerSelection {
     let predecessor = selectionOwner(selection.atom)
     guard predecessor == .none || replacing else { throw .owned(by: predecessor) }
-    if predecessor != .none { watch(predecessor) }
+    // A window of ours that another client has named as the owner is no predecessor to wait for.
+    let isWatched = predecessor != .none && !isOurs(predecessor)
+    if isWatched { watch(predecessor) }
     let time = serverTime()
     let holder = window ?? makeWindow()
     guard claim(selection.atom, for: holder, time: time, expecting: predecessor) == .held else {
-      if predecessor != .none { unwatch(predecessor) }
+      if isWatched { unwatch(predecessor) }
       throw .lost
     }
-    let lingers = predecessor != .none && !awaitEnd(of: predecessor, withinMilliseconds: milliseconds)
+    let lingers = isWatched && !awaitEnd(of: predecessor, withinMilliseconds: milliseconds)
     announce(selection, holder: holder, on: root ?? self.root, time: time)
-    return ManagerSelection(selection: selection, window: holder, hasLingeringPredecessor: lingers)
+    return ManagerSelection(
+      selection: selection, window: holder, time: time, hasLingeringPredecessor: lingers)
   }
 
   /// Destroys the window of a manager selection, which gives it up.

@@ -6,12 +6,21 @@ public nonisolated struct ClassPair: Hashable, Sendable {
   public var instance: String
   /// The class half.
   public var windowClass: String
+  /// Whether it was read: of a property beyond the limit nothing counts, and what it says isn't known.
+  public var isKnown = true
 
   /// Joins both halves.
   public init(instance: String, windowClass: String) {
     self.instance = instance
     self.windowClass = windowClass
   }
+
+  /// A class that is there and isn't known.
+  static let tooLong: ClassPair = {
+    var pair = ClassPair(instance: "", windowClass: "")
+    pair.isKnown = false
+    return pair
+  }()
 
   /// Reads the two strings, each ended by a zero. An empty class is no class: GTK 4 writes one on its hidden windows.
   init?(property bytes: UnsafeRawBufferPointer) {
@@ -57,7 +66,8 @@ nonisolated enum PropertyText {
 }
 
 extension Display {
-  /// Words of WM_CLASS and WM_CLIENT_MACHINE that are read: 1 KiB. Our choice; longer ones are nobody's.
+  /// Words of WM_CLASS and WM_CLIENT_MACHINE that are read: 1 KiB. Our choice; what a longer one
+  /// says isn't known.
   private static let textWords: UInt32 = 256
 
   /// Asks for a window's WM_CLASS.
@@ -69,7 +79,9 @@ extension Display {
   func takeClass(_ serial: Serial) -> (pair: ClassPair?, exists: Bool) {
     guard let reply = xcb.reply(to: serial) else { return (nil, false) }
     let header = Header(reply)
-    return (header.format == 8 ? reply.withTail(header.byteCount) { ClassPair(property: $0) } : nil, true)
+    guard header.format == 8 else { return (nil, true) }
+    if header.bytesAfter > 0 { return (.tooLong, true) }
+    return (reply.withTail(header.byteCount) { ClassPair(property: $0) }, true)
   }
 
   /// Reads class, standing and machine of `windows` in one round trip.
@@ -103,7 +115,7 @@ extension Display {
   private func takeText(_ serial: Serial) -> String? {
     guard let reply = xcb.reply(to: serial) else { return nil }
     let header = Header(reply)
-    guard header.format == 8, header.byteCount > 0 else { return nil }
+    guard header.format == 8, header.byteCount > 0, header.bytesAfter == 0 else { return nil }
     return reply.withTail(header.byteCount) { bytes in PropertyText.string(of: bytes.prefix { $0 != 0 }) }
   }
 }

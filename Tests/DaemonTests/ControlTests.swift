@@ -259,8 +259,10 @@ struct ControlTests {
 
   @Test func replacedInstanceEndsCleanly() throws {
     let served = ServedDaemon()
-    served.session.isReplaced = true
+    served.session.successor = Subject(
+      origin: .local(ProcessIdentity(id: 4_242, startTime: 1)), executable: Fact("/usr/bin/xpastebridge", .attested))
     #expect(try served.daemon.run() == 0)
+    #expect(served.messages.contains("`/usr/bin/xpastebridge` (pid 4242) guards :4711 now"))
     // The socket is the new instance's by then.
     #expect(Posix.lstat(served.socketPath) != nil)
     #expect(served.session.calls == ["close"])

@@ -126,7 +126,6 @@ final class ChildRun {
 final class FakeSession: DisplaySession {
   private let pipe = Pipe()
   var isLost = false
-  var isReplaced = false
   var successor: Subject?
   var isServerThere = false
   private(set) var notShown: [Notice] = []

@@ -10,13 +10,13 @@ import Testing
 
   private func candidates(
     _ processIDs: [UInt32: Int32], ends: ClosedRange<UInt32>..., holders: [Int32: [UInt32]], unseen: Set<Int32> = [],
-    known: [UInt32: UInt32] = [:]
+    elsewhere: Set<Int32> = [], known: [UInt32: UInt32] = [:]
   ) -> [UInt32: [Int32]] {
     func end(_ inode: UInt32) -> ConnectionEnd { ConnectionEnd(inode: inode, cookie: UInt64(inode), peer: inode + 1) }
     let census = ConnectionCensus(
       processIDs: processIDs, ends: ends.flatMap { $0.map(end) },
       holders: holders.mapValues { Dictionary(uniqueKeysWithValues: $0.map { ($0, 3) }) }, unseen: unseen,
-      known: known.mapValues(end))
+      known: known.mapValues(end), elsewhere: elsewhere)
     return Dictionary(uniqueKeysWithValues: census.candidates(for: 1).map { ($0.end.inode, $0.holders) })
   }
 
@@ -44,6 +44,30 @@ import Testing
     // Nor with another client of its own that can't be seen, connected from elsewhere.
     let three = both.merging([3: 30]) { first, _ in first }
     #expect(candidates(three, ends: 100...100, 200...200, holders: [20: [200]], unseen: [30]).isEmpty)
+  }
+
+  /// The process that connected lives on as a program that can't be seen, and its child 21 holds that connection, as after
+  /// `dbus-launch --exit-with-session`: the child's is no other client's.
+  @Test func leftByAProgramThatCannotBeSeen() {
+    #expect(
+      candidates([1: 10, 2: 40, 4: 40], ends: 200...200, 400...400, holders: [21: [200]], unseen: [40]).isEmpty)
+    #expect(
+      candidates(
+        [1: 10, 2: 40, 4: 40], ends: 100...100, 200...200, 400...400, holders: [21: [200], 11: [100]], unseen: [40]
+      ).isEmpty)
+  }
+
+  /// dbus-launch's helper holds the connection that it was left and one of its own: both clients are its.
+  @Test func twoConnectionsOfOneProcess() {
+    func end(_ inode: UInt32) -> ConnectionEnd { ConnectionEnd(inode: inode, cookie: UInt64(inode), peer: inode + 1) }
+    let census = ConnectionCensus(
+      processIDs: [1: 10, 2: 11], ends: [end(100), end(101)], holders: [11: [100: 3, 101: 4]], unseen: [], known: [:])
+    #expect(census.settled().mapValues(\.holder) == [1: 11])
+    // Beside another that forked nothing is settled.
+    let two = ConnectionCensus(
+      processIDs: [1: 10, 2: 11, 3: 12], ends: [end(100), end(101), end(102)],
+      holders: [11: [100: 3, 101: 4], 13: [102: 3]], unseen: [], known: [:])
+    #expect(two.settled().isEmpty)
   }
 
   /// Connected from another network name space, the connection isn't listed.

@@ -113,15 +113,38 @@ import Testing
     for name in ["xclip", "xsel"] { try end(name) }
   }
 
-  /// Both there before the first look: they can't be told apart, and neither gets the other's name.
+  /// The executables one of which a subject runs.
+  private func candidates(_ subject: Subject) -> Set<String> {
+    Set(subject.candidates.compactMap { $0.executable?.evidence == .attested ? $0.executable?.value : nil })
+  }
+
+  /// Both there before the first look: they can't be told apart, and neither gets the other's name; both names are known.
   @Test func twoForkedOwnersAtOnce() throws {
     let clip = try startForking("/usr/bin/xclip", ["-selection", "clipboard"], selection: "CLIPBOARD")
     let sel = try startForking("/usr/bin/xsel", ["-ip"], selection: "PRIMARY")
-    for window in [clip, sel] { #expect(resolver.resolve(window) == .unknown) }
+    for window in [clip, sel] {
+      let subject = resolver.resolve(window)
+      #expect(subject.origin == .unknown && subject.executable == nil)
+      #expect(candidates(subject) == ["/usr/bin/xclip", "/usr/bin/xsel"])
+      #expect(subject.candidates.allSatisfy { $0.isLocal })
+    }
     // Once one has ended the other can be told.
     try end("xsel")
     _ = try waitFor("xclip known") { resolver.resolve(clip).executable?.value == "/usr/bin/xclip" ? true : nil }
     #expect(try living("xclip") == [processID(resolver.resolve(clip)) ?? 0])
+    try end("xclip")
+  }
+
+  /// A helper that forked before is bound to its connection when it is alone, so that what forks later is known.
+  @Test func helperThatForkedBefore() throws {
+    let helper = try startForking(
+      "/usr/bin/python3", script("if not os.fork(): sleep()"), selection: "PRIMARY", input: nil)
+    resolver.settle()
+    let clip = try startForking("/usr/bin/xclip", ["-selection", "clipboard"], selection: "CLIPBOARD")
+    #expect(resolver.resolve(clip).executable == Fact("/usr/bin/xclip", .attested))
+    let bound = resolver.resolve(helper)
+    #expect(bound.executable?.value.contains("python3") == true)
+    kill(try #require(processID(bound)), SIGKILL)
     try end("xclip")
   }
 
@@ -203,7 +226,11 @@ import Testing
     let clip = try startForking("/usr/bin/xclip", ["-selection", "clipboard"], selection: "CLIPBOARD")
     let forked = try startForking(
       "/usr/bin/python3", script("if not os.fork(): sleep()"), selection: "PRIMARY", input: nil)
-    for window in [forked, clip, forked] { #expect(resolver.resolve(window).isUnknown) }
+    for window in [forked, clip, forked] {
+      let subject = resolver.resolve(window)
+      #expect(subject.origin == .unknown && subject.executable == nil)
+      #expect(subject.candidates.count == 2)
+    }
     try end("xclip")
     _ = try waitFor("the forked one known") {
       resolver.resolve(forked).executable?.value.contains("python3") == true ? true : nil
@@ -217,10 +244,12 @@ import Testing
       isConnected: { (_) throws(SystemFailure) in throw SystemFailure(call: "socket", code: EAFNOSUPPORT) })
     let resolver = SubjectResolver(display: display, connections: refusing)
     let window = try startForking("/usr/bin/xclip", ["-selection", "clipboard"], selection: "CLIPBOARD")
-    #expect(resolver.resolve(window) == .unknown)
+    let subject = resolver.resolve(window)
+    #expect(subject.origin == .unknown && subject.facts.isEmpty && subject.candidates.isEmpty)
+    #expect(subject.unsure == Set(FactName.allCases.filter { $0 != .host }))
     // A server that isn't seen: the same.
     let blind = ConnectionSource(ends: { () throws(SystemFailure) in [] }, isConnected: { _ in false })
-    #expect(SubjectResolver(display: display, connections: blind).resolve(window) == .unknown)
+    #expect(SubjectResolver(display: display, connections: blind).resolve(window) == subject)
     // Whose process lives is known as before.
     #expect(processID(resolver.resolve(display.makeWindowNow())) == getpid())
     try end("xclip")

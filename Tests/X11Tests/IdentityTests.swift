@@ -189,7 +189,7 @@ import Testing
     let remote = try Display.open("127.0.0.1" + server.name)
     let resolver = SubjectResolver(display: display)
     let window = remote.makeWindowNow()
-    #expect(resolver.resolve(window).isUnknown)
+    #expect(resolver.resolve(window).isRemote)
     remote.setClass("far", "Far", on: window)
     remote.put(Array("there".utf8), type: "STRING", format: 8, in: Atom(AtomNumber.wmClientMachine), of: window)
     remote.synchronize()

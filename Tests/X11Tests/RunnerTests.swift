@@ -28,6 +28,10 @@ import Testing
   private func runner(replaces: Bool = false) throws -> EffectRunner {
     var options = EffectRunner.Options()
     options.replaces = replaces
+    // All of these are one process, which wasn't started to replace anybody.
+    options.isSuccessor = { subject in
+      if case .local(let process) = subject.origin { process.id == getpid() } else { false }
+    }
     return EffectRunner(display: try server.connect(), policy: Self.owning, options: options) { _ in }
   }
 
@@ -158,7 +162,57 @@ import Testing
     let manager = peer.atoms.intern("_XPASTEBRIDGE_S0")
     _ = try peer.acquire(manager, replacing: true, withinMilliseconds: 0)
     first.synchronize()
-    #expect(first.ending == .replaced)
+    guard case .replaced(let successor) = first.ending else {
+      Issue.record("found \(String(describing: first.ending))")
+      return
+    }
+    #expect(successor.executable?.evidence == .attested)
+  }
+
+  /// A claim in the name of our own window, which any client can make, is nobody's.
+  @Test func forgedClaimsOfMarkAndManagerAreTakenBack() throws {
+    let first = try runner()
+    try first.start()
+    for name in ["_XPASTEBRIDGE_S0", "CLIPBOARD_MANAGER"] {
+      let selection = peer.atoms.intern(name).atom
+      let window = peer.selectionOwner(selection)
+      peer.xcb.setSelectionOwner(window.id, selection: selection.id, time: peer.serverTime().milliseconds)
+      peer.synchronize()
+      first.synchronize()
+      #expect(first.ending == nil)
+      #expect(peer.selectionOwner(selection) == window)
+      // Requests come to us again: the peer has no one to answer them.
+      let conversion = ConversionID(name == "CLIPBOARD_MANAGER" ? 1 : 2)
+      peer.convert(conversion, selection: selection, target: peer.atoms.intern("TARGETS").atom, time: .current)
+      peer.synchronize()
+      first.synchronize()
+      #expect(
+        try peer.incoming("answer", { if case .conversionAnswered = $0 { true } else { false } })
+          == .conversionAnswered(conversion, stored: true))
+    }
+    #expect(first.rivalClipboardManager == nil)
+  }
+
+  /// Another program, or one merely named like us: the mark is taken back, at growing pauses, with few lines.
+  @Test func marksAreTakenBackAtLimitedPace() {
+    var pace = RetakePace()
+    func at(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
+    #expect(pace.due(at: at(1_000)) == at(1_000))
+    #expect(pace.retaken(at: at(1_000)) == 1)
+    #expect(pace.due(at: at(1_001)) == at(1_050))
+    #expect(pace.retaken(at: at(1_050)) == nil)
+    #expect(pace.due(at: at(1_051)) == at(1_150))
+    var now: UInt64 = 1_150
+    var rounds = 0
+    var lines = 0
+    while now < 301_000 {
+      lines += pace.retaken(at: at(now)) == nil ? 0 : 1
+      rounds += 1
+      now = pace.due(at: at(now + 1)).nanoseconds / 1_000_000
+    }
+    #expect(rounds < 170)
+    #expect(lines <= 10)
+    #expect(pace.due(at: at(now + 20_000)) == at(now + 20_000), "after a quiet while at once")
   }
 
   @Test func rivalClipboardManagerKeepsItsSelection() throws {
@@ -270,7 +324,7 @@ import Testing
     #expect(runner.display.unexpectedErrorCount == 0)
   }
 
-  /// Requests for our manager selection, which nobody converts, are refused and not left unanswered.
+  /// The mark of a screen converts what ICCCM 2.6.2 asks of every owner; the rest is refused and not left unanswered.
   @Test func managerSelectionRefusesConversions() throws {
     let runner = try runner()
     try runner.start()

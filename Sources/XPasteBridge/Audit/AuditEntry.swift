@@ -45,7 +45,10 @@ struct AuditEntry: Hashable {
 
 /// The shapes that audit records, `status` and `clients` share.
 enum RecordJSON {
-  /// A subject: where it runs, and each known fact with its evidence.
+  /// Candidates of a subject that are written down. Our choice: more programs that fork are rare, and a record stays short.
+  private static let candidates = 8
+
+  /// A subject: where it runs, each known fact with its evidence, which facts aren't known, and which apps it may be.
   static func subject(_ subject: Subject) -> JSON {
     var members: [JSON.Member] = []
     switch subject.origin {
@@ -62,6 +65,14 @@ enum RecordJSON {
         JSON.Member("evidence", .string(fact.evidence.rawValue)),
       ]
       members.append(JSON.Member(name.rawValue, .object(value)))
+    }
+    if !subject.unsure.isEmpty {
+      let names = FactName.allCases.filter(subject.unsure.contains).map(\.rawValue)
+      members.append(JSON.Member("unsure", .strings(names)))
+    }
+    if !subject.candidates.isEmpty {
+      // Candidates are one app each.
+      members.append(JSON.Member("candidates", .array(subject.candidates.prefix(candidates).map(self.subject))))
     }
     return .object(members)
   }

@@ -47,6 +47,8 @@ extension RecordJSON {
       else { continue }
       subject[name] = Fact(value, evidence)
     }
+    subject.unsure = Set((json["unsure"]?.elements ?? []).compactMap { $0.text.flatMap(FactName.init) })
+    subject.candidates = (json["candidates"]?.elements ?? []).compactMap { self.subject(reading: $0) }
     return subject
   }
 

@@ -199,11 +199,16 @@ enum StatusText {
 
   /// An app by the most telling facts.
   static func subject(_ subject: JSON) -> String {
-    let names = ["class", "instance", "sandbox", "unit", "host"]
-    let label = names.lazy.compactMap { subject[$0]?["value"]?.text }.first
+    let labels = ["class", "instance", "sandbox", "unit", "host"]
+    let label = labels.lazy.compactMap { subject[$0]?["value"]?.text }.first
     let place = subject["pid"]?.number.map { "pid \($0)" } ?? field(subject["origin"])
     // Of an interpreter, what it runs says more.
     let executable = (subject["script"] ?? subject["exe"])?["value"]?.text.map { Label.plain($0, to: 256) }
+    let names = Set((subject["candidates"]?.elements ?? []).compactMap { ($0["script"] ?? $0["exe"])?["value"]?.text })
+    if !names.isEmpty {
+      let choice = "one of " + names.sorted().map { Label.plain($0, to: 256) }.joined(separator: ", ")
+      return label.map { "\(Label.plain($0, to: 64)) (\(choice))" } ?? choice
+    }
     guard let label else { return executable.map { "\($0) (\(place))" } ?? place }
     return "\(Label.plain(label, to: 64)) (\(executable.map { "\($0), " } ?? "")\(place))"
   }
@@ -251,7 +256,22 @@ enum ClientsText {
       client[name]?["evidence"]?.text.map { "\(name)=\(Label.plain($0, to: 16))" }
     }
     let pid = client["pid"]?.number.map { String($0) } ?? StatusText.field(client["origin"])
-    return [pid] + values + [evidence.isEmpty ? "-" : evidence.joined(separator: " ")]
+    let notes = [doubt(of: client)].compactMap { $0 } + evidence
+    return [pid] + values + [notes.isEmpty ? "-" : notes.joined(separator: " ")]
+  }
+
+  /// Which apps it may be, or else which facts aren't known.
+  private static func doubt(of client: JSON) -> String? {
+    let candidates = client["candidates"]?.elements ?? []
+    if !candidates.isEmpty {
+      let names = candidates.map { candidate in
+        let path = candidate["exe"]?["value"]?.text.map { Label.plain($0, to: 64) } ?? "?"
+        return candidate["pid"]?.number.map { "\(path) (pid \($0))" } ?? path
+      }
+      return "one of " + names.joined(separator: ", ")
+    }
+    let unsure = (client["unsure"]?.elements ?? []).compactMap(\.text).map { Label.plain($0, to: 16) }
+    return unsure.isEmpty ? nil : "not known: " + unsure.joined(separator: ", ")
   }
 }
 

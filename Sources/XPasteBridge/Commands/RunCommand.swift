@@ -17,7 +17,7 @@ enum RunCommand {
 
   private static func serve(_ invocation: Invocation) throws(UsageFailure) -> Int32 {
     let display = try invocation.display()
-    Hardening.apply()
+    Hardening.apply(isOpen: invocation.has("replace"))
     // The service manager's descriptors are numbered: they are taken before anything opens others.
     let continuity = Continuity()
     do throws(SystemFailure) {

@@ -16,6 +16,8 @@ enum DisplayOpener {
       // This very program, also where its file has been replaced since.
       options.watchdogProgram = "/proc/self/exe"
       options.say = request.say
+      options.lockFolder = (try? ControlAddress(display: request.name))?.parent
+      options.onMarked = { Hardening.close() }
       options.boardKeeper = request.boardKeeper
       options.onBoardNotice = request.onBoardNotice
       options.onNotice = request.onNotice
@@ -33,7 +35,10 @@ enum DisplayOpener {
 
 extension EffectRunner: DisplaySession {
   var connectionDescriptor: Int32 { display.fileDescriptor }
-  var isReplaced: Bool { ending == .replaced }
+  var successor: Subject? {
+    guard case .replaced(let subject) = ending else { return nil }
+    return subject
+  }
   var breakdown: String? {
     guard case .windowTaken(let window) = ending else { return nil }
     return "another X client destroyed our window \(window), so nothing is guarded"

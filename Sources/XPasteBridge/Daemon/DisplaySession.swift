@@ -12,9 +12,7 @@ protocol DisplaySession: AnyObject {
   var isLost: Bool { get }
   /// Why nothing is guarded any more although server and connection are there, in words; `nil` while all is well.
   var breakdown: String? { get }
-  /// Whether another instance has taken over with `--replace`.
-  var isReplaced: Bool { get }
-  /// That instance, as the X server and the kernel know it; `nil` where it isn't known or there is none.
+  /// The instance that has taken over with `--replace`, as the X server and the kernel know it; `nil` while none has.
   var successor: Subject? { get }
   /// Whether an X server still listens at the display; asked after the connection was lost.
   var isServerThere: Bool { get }
@@ -84,7 +82,8 @@ protocol DisplaySession: AnyObject {
 }
 
 extension DisplaySession {
-  var successor: Subject? { nil }
+  /// Whether another instance has taken over.
+  var isReplaced: Bool { successor != nil }
 }
 
 /// How a display is to be guarded.

@@ -27,6 +27,12 @@ final class EffectRunner {
     var onBoardNotice: (BoardNotice) -> Void = { _ in }
     /// Takes what the person is to be told.
     var onNotice: (NoticeOrder) -> Void = { _ in }
+    /// Whether an app that has taken the mark of a screen is our successor.
+    var isSuccessor: (Subject) -> Bool = { Instance.isSuccessor($0) }
+    /// Where the lock of the server is held; `nil` for no lock.
+    var lockFolder: String?
+    /// Called once no predecessor has to look at us any more.
+    var onMarked: () -> Void = {}
     /// Says something to the journal.
     var say: (String, Priority) -> Void = { _, _ in }
   }
@@ -55,9 +61,12 @@ final class EffectRunner {
   /// The answer to the call to a board that is being handled.
   var boardAnswer: BoardAnswer?
   private var adoptionCount: UInt64 = 0
-  /// One for each screen: CLIPBOARD is common to them, so an instance on another screen would only fight this one.
-  private var managerSelections: [ManagerSelection] = []
+  private let marks: GuardMarks
+  private var lock: InstanceLock?
   private var clipboardManager: ManagerSelection?
+  private var managerPace = RetakePace()
+  /// When CLIPBOARD_MANAGER, claimed in the name of our window, is taken back.
+  private var managerDue: MonotonicTime?
   /// Whether content of a clip that is gone may still stand in buffers.
   var isRinseDue = false
   /// Keys and menus of others; `nil` when there is no second connection for them.
@@ -88,6 +97,8 @@ final class EffectRunner {
     bridge = Bridge(
       atoms: atoms, policy: policy, resourceMask: display.resourceMask, boardCount: Self.boardCount)
     resolver = SubjectResolver(display: display)
+    marks = GuardMarks(
+      display: display, resolver: resolver, isSuccessor: options.isSuccessor, say: options.say)
     presses = PressKeeper(display: display, program: options.watchdogProgram, say: options.say)
     pointer = PointerWatch(display: display, presses: presses)
     display.onUnexpectedError = { [options] error in
@@ -111,9 +122,11 @@ final class EffectRunner {
     display.selectOwnerChanges(of: bridge.watchedSelections.map(\.atom))
     hasPriority = display.raisePriority()
     earlier = EarlierClients(on: display)
-    for screen in display.roots.indices {
-      managerSelections.append(try acquire(screen: screen, replaces: options.replaces))
-    }
+    resolver.settle()
+    try takeLock()
+    try marks.take(replaces: options.replaces)
+    if lock == nil { try takeLock() }
+    options.onMarked()
     if options.isClipboardManager { acquireClipboardManager() }
     watchCutBuffers()
     if let continuity = options.continuity { answerWaiting(of: continuity) }
@@ -172,45 +185,22 @@ final class EffectRunner {
     presses.close()
     guard !isLost else { return display.close() }
     display.giveUpSelections()
-    for selection in managerSelections { display.resign(selection) }
+    lock?.release()
+    marks.resign()
     display.close()
   }
 
-  private func acquire(
-    screen: Int, replaces: Bool, withinMilliseconds milliseconds: Int = ManagerSelection.predecessorMilliseconds
-  ) throws(RunnerError) -> ManagerSelection {
-    let name = display.atoms.intern("_XPASTEBRIDGE_S\(screen)")
-    do throws(ManagerSelectionError) {
-      return try display.acquire(
-        name, on: display.roots[screen], replacing: replaces, withinMilliseconds: milliseconds)
-    } catch {
-      switch error {
-      case .owned(let window):
-        let owner = resolver.resolve(window)
-        guard !owner.isInstanceOfOurs else {
-          throw .alreadyRunning(display: display.name, screen: screen, owner: owner)
-        }
-        options.say("screen \(screen) was marked as guarded by a program that guards nothing; taken over", .warning)
-        return try acquire(screen: screen, replaces: true, withinMilliseconds: 0)
-      case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
-      }
+  /// Takes the lock of this server, where there is a folder for it; a predecessor that is to be replaced may have it still.
+  private func takeLock() throws(RunnerError) {
+    guard let folder = options.lockFolder else { return }
+    switch InstanceLock.take(server: display.serverMark(), in: folder) {
+    case .taken(let taken): lock = taken
+    case .held(let id):
+      guard !options.replaces else { return }
+      let owner = ProcessRecord(id).map(resolver.resolve) ?? .unknown
+      throw .alreadyRunning(display: display.name, screen: display.screen, owner: owner)
+    case .impossible: return
     }
-  }
-
-  /// Another instance takes over when it was told to `--replace`. Anybody can take the selection that stands for the
-  /// role, though, and nobody else's claim may end the guard.
-  private func managerSelectionLost(at index: Int) {
-    let thief = resolver.resolve(display.selectionOwner(managerSelections[index].selection.atom))
-    guard !thief.isInstanceOfOurs else { return ending = .replaced }
-    let outcome: String
-    do throws(RunnerError) {
-      managerSelections[index] = try acquire(screen: index, replaces: true, withinMilliseconds: 0)
-      outcome = "taken back"
-    } catch {
-      outcome = "\(error)"
-    }
-    options.say(
-      "another program took the mark that screen \(index) is guarded: \(outcome); guarding as before", .warning)
   }
 
   private func acquireClipboardManager() {
@@ -220,6 +210,38 @@ final class EffectRunner {
     } catch {
       // It stays with whoever has it, or was quicker: the status shows them.
       rivalClipboardManager = resolver.resolve(display.selectionOwner(atoms.clipboardManager.atom))
+    }
+  }
+
+  /// Another clipboard manager may replace us. A claim in the name of our own window is nobody's, and would leave programs
+  /// that save their clip as they end without an answer.
+  private func clipboardManagerLost() {
+    let owner = display.selectionOwner(atoms.clipboardManager.atom)
+    guard owner != .none, display.isOurs(owner) else {
+      clipboardManager = nil
+      managerDue = nil
+      rivalClipboardManager = owner == .none ? nil : resolver.resolve(owner)
+      return
+    }
+    let due = managerPace.due(at: .now)
+    guard due <= .now else { return managerDue = due }
+    retakeClipboardManager()
+  }
+
+  private func retakeClipboardManager() {
+    managerDue = nil
+    let owner = display.selectionOwner(atoms.clipboardManager.atom)
+    guard owner != .none, display.isOurs(owner) else { return clipboardManagerLost() }
+    do throws(ManagerSelectionError) {
+      clipboardManager = try display.acquire(
+        atoms.clipboardManager, for: display.ownerWindow, replacing: true, withinMilliseconds: 0)
+    } catch {
+      managerDue = managerPace.due(at: MonotonicTime.now.advanced(byMilliseconds: 1))
+    }
+    if let count = managerPace.retaken(at: .now) {
+      options.say(
+        "another program claimed CLIPBOARD_MANAGER in the name of our window"
+          + (count > 1 ? " \(count) times" : "") + ": taken back", .warning)
     }
   }
 
@@ -250,7 +272,7 @@ final class EffectRunner {
     guard !isLost else { return nil }
     let isBehind = display.hasWaitingEvents || actions?.hasWaitingEvents ?? false || presses.hasWaitingPresses
     guard !isBehind else { return MonotonicTime(nanoseconds: 0) }
-    return [bridge.nextDeadline, actions?.deadline].compactMap { $0 }.min()
+    return [bridge.nextDeadline, actions?.deadline, marks.deadline, managerDue].compactMap { $0 }.min()
   }
 
   /// Takes in everything that X has for us and flushes; call it before every wait.
@@ -267,7 +289,10 @@ final class EffectRunner {
   private func takeSelectionEvents() {
     for _ in 0..<Self.drainedEvents {
       if resolver.askAhead() { display.flush() }
-      guard let event = display.nextSelectionEvent(isServed: { atoms.clipboardManager == $0 || watched.contains($0) })
+      guard
+        let event = display.nextSelectionEvent(isServed: {
+          atoms.clipboardManager == $0 || watched.contains($0) || marks.screen(markedBy: $0.atom) != nil
+        })
       else { break }
       take(event)
     }
@@ -308,6 +333,8 @@ final class EffectRunner {
     guard !isLost else { return }
     if let deadline = bridge.nextDeadline, deadline <= .now { feed(.deadlineReached, from: nil) }
     actions?.deadlineReached()
+    if let deadline = marks.deadline, deadline <= .now { ending = ending ?? marks.deadlineReached() }
+    if let due = managerDue, due <= .now { retakeClipboardManager() }
     drain()
   }
 
@@ -358,6 +385,7 @@ final class EffectRunner {
       }
       feed(.ownerChanged(change), from: owner)
     case .selection(.conversionRequested(let request)):
+      if let screen = marks.screen(markedBy: request.selection.atom) { return answer(request, forMarkOf: screen) }
       feed(.conversionRequested(request), from: resolver.resolve(request.requestor))
     case .selection(let other): feed(other, from: nil)
     case .claimForged(let selection, let time): feed(.claimForged(selection: selection, time: time), from: nil)
@@ -368,13 +396,27 @@ final class EffectRunner {
       guard let (buffer, bytes) = display.cutBuffer(property) else { return }
       feed(.cutBufferSet(buffer, bytes: bytes), from: resolver.resolve(display.activeWindow))
     case .selectionLost(let selection):
-      if let index = managerSelections.firstIndex(where: { $0.selection.atom == selection }) {
-        managerSelectionLost(at: index)
+      if let screen = marks.screen(markedBy: selection) {
+        ending = ending ?? marks.lose(screen)
       } else if selection == clipboardManager?.selection.atom {
-        clipboardManager = nil
-        rivalClipboardManager = resolver.resolve(display.selectionOwner(selection))
+        clipboardManagerLost()
       }
     }
+  }
+
+  /// Answers what every owner of a selection has to convert (ICCCM 2.6.2), and refuses the rest.
+  private func answer(_ request: ConversionRequest, forMarkOf screen: Int) {
+    // Obsolete clients name no property and expect the target's name (ICCCM 2.2).
+    let property = request.property == .none ? request.target.atom : request.property
+    if request.target == atoms.targets {
+      display.store(
+        .atoms([atoms.targets.atom, atoms.timestamp.atom]), in: property, of: request.requestor)
+    } else if request.target == atoms.timestamp {
+      display.store(.integer(marks.time(of: screen).milliseconds), in: property, of: request.requestor)
+    } else {
+      return display.notify(request, property: .none)
+    }
+    display.notify(request, property: property)
   }
 
   // MARK: Effects

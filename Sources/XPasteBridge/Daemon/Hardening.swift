@@ -7,14 +7,19 @@ enum Hardening {
   /// since glibc otherwise raises it with the first big clip and keeps everything below.
   private static let mapThreshold: Int32 = 128 << 10
 
-  /// Memory that isn't read by a debugger of the same user or dumped, files that only this user reads, writes to ended
-  /// pipes as errors, and big clips given back to the kernel when they go.
-  static func apply() {
+  /// Files that only this user reads, writes to ended pipes as errors, big clips given back to the kernel when they go;
+  /// and what ``close()`` does, unless a predecessor has yet to see who we are.
+  static func apply(isOpen: Bool) {
     mallopt(M_MMAP_THRESHOLD, mapThreshold)
-    // Fails for no value of 0 or 1.
-    _ = xpb_prctl_set_dumpable(0)
+    if !isOpen { close() }
     signal(SIGPIPE, SIG_IGN)
     umask(0o077)
+  }
+
+  /// Memory that isn't read by a debugger of the same user or dumped.
+  static func close() {
+    // Fails for no value of 0 or 1.
+    _ = xpb_prctl_set_dumpable(0)
   }
 
   /// Opens `/dev/null` where a standard stream was closed by the caller: else the next descriptor, for example the X

@@ -268,9 +268,19 @@ enum Findings {
   }
 
   private static func identity(_ others: [JSON]) -> Finding {
+    let doubtful = others.filter { !($0["candidates"]?.elements ?? []).isEmpty }
     let unattested = others.filter { client in
-      !["exe", "unit", "sandbox"].contains { client[$0]?["evidence"]?.text == "attested" }
+      (client["candidates"]?.elements ?? []).isEmpty
+        && !["exe", "unit", "sandbox"].contains { client[$0]?["evidence"]?.text == "attested" }
         && client["origin"]?.text != "remote"
+    }
+    guard doubtful.isEmpty else {
+      let rest = unattested.isEmpty ? "" : "; not attested: \(names(unattested))"
+      return .limited(
+        .identity,
+        "\(counted(doubtful.count, "program")) can't be told apart, as the processes that connected have ended: "
+          + names(doubtful) + rest,
+        "each gets the strictest of what the programs named would get; end or start anew one of them")
     }
     guard !unattested.isEmpty else {
       return .holds(.identity, "\(counted(others.count, "program")), each local one attested by the kernel")

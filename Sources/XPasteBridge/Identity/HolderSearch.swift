@@ -8,7 +8,9 @@ enum HolderFinding {
   /// This process, and no other.
   case process(ClientHolder)
   /// One of several processes that all run the same executable in the same sandbox.
-  case oneOf(executable: Fact, script: Fact?, unit: Fact?, sandbox: Fact?)
+  case oneOf(executable: Fact, script: Fact?, unit: Fact?, sandbox: Fact?, [ProcessRecord])
+  /// One of these processes, which run different programs.
+  case among([ProcessRecord])
   /// It can't be told.
   case unknown
 }
@@ -62,6 +64,11 @@ final class HolderSearch {
   private let source: ConnectionSource
   private var misses: [UInt32: (namedID: Int32, until: MonotonicTime)] = [:]
   private var groups: [UInt32: [ClientHolder]] = [:]
+  /// Clients whose connection was once the only one left, among them such as nobody has asked about: a helper that forked
+  /// at the start of the session would make all programs that fork later hard to tell apart.
+  private var bound: [UInt32: ClientHolder] = [:]
+  /// Ended processes of clients that a look at all of them couldn't settle.
+  private var unsettled: [UInt32: Int32] = [:]
 
   /// Searches made, for tests and measurements.
   private(set) var searchCount = 0
@@ -73,7 +80,12 @@ final class HolderSearch {
   /// Clients of each kind remembered, and processes of a group. Our choice: more than take part in selections at a
   /// time, and few descriptors.
   private static let remembered = 16
-  private static let groupSize = 8
+  private static let groupSize = 16
+  private static let boundClients = 256
+  /// Looks at the lists of clients, connections and holders, which are made one after the other while programs connect,
+  /// fork and end, and the pause between two. Our choice: a busy machine takes some milliseconds from a fork to an end.
+  private static let looks = 4
+  private static let pauseMicroseconds: UInt32 = 2_000
 
   init(display: Display, source: ConnectionSource) {
     self.display = display
@@ -94,9 +106,13 @@ final class HolderSearch {
   /// `process` if there is such a process now. `known` holds the connections of clients found before.
   func find(base: UInt32, id: Int32, process: ProcessRecord?, known: [UInt32: ClientHolder]) -> HolderFinding {
     if let miss = misses[base], miss.namedID == id, .now < miss.until { return .unknown }
+    if let holder = bound[base] {
+      if holder.namedID == id, isCurrent(holder) { return .process(holder) }
+      bound[base] = nil
+    }
     if let group = groups[base] {
       // While all these connections stand, the client's stands among them, so it is the same client.
-      if group[0].namedID == id, group.allSatisfy(isCurrent), let common = common(to: group) { return common }
+      if group[0].namedID == id, group.allSatisfy(isCurrent) { return found(among: group) }
       groups[base] = nil
     }
     searchCount += 1
@@ -109,18 +125,53 @@ final class HolderSearch {
       // Nothing can be seen: then the server's word is all there is, and none for an ended process.
       return process.map { .process(ClientHolder(process: $0, namedID: id)) } ?? .unknown
     }
-    // Clients come and go while three lists are made one after the other, so a second look may see what fits.
-    for _ in 0..<2 {
+    // Clients come and go while three lists are made one after the other, so a later look may see what fits. A finding
+    // that leaves a choice may be of such a moment, too.
+    var best = HolderFinding.unknown
+    looking: for look in 0..<Self.looks {
+      if look > 0 { usleep(Self.pauseMicroseconds) }
       let finding = (try? conclude(base: base, id: id, known: known)) ?? .unknown
-      if case .unknown = finding { continue }
+      switch finding {
+      case .process: best = finding
+      case .oneOf, .among:
+        best = finding
+        if look == 0 { continue }
+      case .unknown: continue
+      }
+      break looking
+    }
+    if case .unknown = best {
+    } else {
       misses[base] = nil
-      return finding
+      return best
     }
     if misses.count >= Self.remembered { misses = [:] }
     let pause = max(
       Self.missMilliseconds, (MonotonicTime.now.nanoseconds - start.nanoseconds) / 1_000_000 * Self.missFactor)
     misses[base] = (id, MonotonicTime.now.advanced(byMilliseconds: Int(pause)))
     return .unknown
+  }
+
+  /// Binds clients whose process has ended to the only connection that can be theirs, before others come: called at the
+  /// start and when a client is met for the first time.
+  func settle(known: [UInt32: ClientHolder]) {
+    let processIDs = display.survey().processIDs
+    bound = bound.filter { processIDs[$0.key] == $0.value.namedID && isCurrent($0.value) }
+    unsettled = unsettled.filter { processIDs[$0.key] == $0.value }
+    let fresh = processIDs.filter { base, id in
+      base != 0 && known[base] == nil && bound[base] == nil && unsettled[base] != id
+        && ProcessRecord(id) == nil
+    }
+    guard !fresh.isEmpty, bound.count < Self.boundClients else { return }
+    unsettled.merge(fresh) { _, id in id }
+    guard let (census, holders) = try? census(processIDs: processIDs, known: known, except: nil) else { return }
+    for (base, settled) in census.settled() {
+      guard let process = ProcessRecord(settled.holder), let id = processIDs[base],
+        let descriptor = holders[settled.holder]?[settled.end.inode]
+      else { continue }
+      let holder = ClientHolder(process: process, namedID: id, connection: (settled.end, descriptor))
+      if isCurrent(holder) { bound[base] = holder }
+    }
   }
 
   /// All ends, our own among them; else the server is out of sight, in another network name space.
@@ -157,19 +208,32 @@ final class HolderSearch {
   ) throws(SystemFailure) -> HolderFinding {
     let processIDs = display.survey().processIDs
     guard processIDs[base] == id else { return .unknown }
+    let (census, holders) = try census(processIDs: processIDs, known: known, except: base)
+    return conclude(base: base, id: id, census.candidates(for: base), holders: holders)
+  }
+
+  private func census(
+    processIDs: [UInt32: Int32], known: [UInt32: ClientHolder], except base: UInt32?
+  ) throws(SystemFailure) -> (ConnectionCensus, [Int32: DescriptorTable.Sockets]) {
     let ends = try visibleEnds()
     let holders = try DescriptorTable.holders(of: Set(ends.map(\.inode)))
     let standing = Set(ends)
-    let bound = known.compactMapValues { $0.connection?.end }.filter { $0.key != base && standing.contains($0.value) }
+    let bindings = bound.merging(known) { _, later in later }
+    let ties = bindings.filter { processIDs[$0.key] == $0.value.namedID }.compactMapValues { $0.connection?.end }
+      .filter { $0.key != base && standing.contains($0.value) }
     let silent = Set(processIDs.values).filter { holders[$0] == nil && ProcessRecord($0) != nil }
     var unseen = Set<Int32>()
+    var elsewhere = Set<Int32>()
     for id in silent {
       let held = try DescriptorTable.sockets(of: id, among: [])
       if held == nil || isElsewhere(id) { unseen.insert(id) }
+      if held != nil, isElsewhere(id) { elsewhere.insert(id) }
     }
-    let census = ConnectionCensus(
-      processIDs: processIDs, ends: ends, holders: holders, unseen: unseen, known: bound)
-    return conclude(base: base, id: id, census.candidates(for: base), holders: holders)
+    return (
+      ConnectionCensus(
+        processIDs: processIDs, ends: ends, holders: holders, unseen: unseen, known: ties, elsewhere: elsewhere),
+      holders
+    )
   }
 
   private func conclude(
@@ -187,12 +251,15 @@ final class HolderSearch {
       }
     }
     guard !group.isEmpty, group.allSatisfy(isCurrent) else { return .unknown }
-    if group.count == 1 { return .process(group[0]) }
-    guard let common = common(to: group) else { return .unknown }
+    if group.count == 1, bound.count < Self.boundClients { bound[base] = group[0] }
+    // Several connections of one process are all its.
+    if Set(group.map(\.process.identity)).count == 1 { return .process(group[0]) }
     if groups.count >= Self.remembered { groups = [:] }
     groups[base] = group
-    return common
+    return found(among: group)
   }
+
+  private func found(among group: [ClientHolder]) -> HolderFinding { common(to: group) ?? .among(group.map(\.process)) }
 
   /// What is the same for all of `group`. Which of them it is can't be told and would make a difference: a process may
   /// always read back its own.
@@ -203,6 +270,7 @@ final class HolderSearch {
     else { return nil }
     let unit = group.allSatisfy { $0.process.unit == first.unit } ? first.unit : nil
     let script = group.allSatisfy { $0.process.script == first.script } ? first.script : nil
-    return .oneOf(executable: executable, script: script, unit: unit, sandbox: first.sandbox)
+    return .oneOf(
+      executable: executable, script: script, unit: unit, sandbox: first.sandbox, group.map(\.process))
   }
 }

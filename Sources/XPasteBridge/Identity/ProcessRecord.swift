@@ -19,6 +19,7 @@ final class ProcessRecord {
 
   private let directory: Int32
   private var executablePath: String?
+  private var running: RunningFile?
   private var cgroup = ""
   private var commandLine: [String] = []
   private var textsReadAt = MonotonicTime(nanoseconds: 0)
@@ -47,10 +48,16 @@ final class ProcessRecord {
     let path = ProcessFile.link(directory, "exe")
     // A zombie and a process of another user both have no readable link; the first has ended, the second lives.
     guard path != nil || isRunning else { return false }
-    let isChanged = path != executablePath
+    // The path alone doesn't tell: in a mount name space of its own a process can show one path for several files.
+    let file = RunningFile(of: directory)
+    let isSameFile = file == running
+    let isChanged = path != executablePath || !isSameFile
     if isChanged {
+      executable = path.map { path in
+        ProcessFile.executable(path, in: directory, attestedBefore: isSameFile ? executable : nil)
+      }
       executablePath = path
-      executable = path.map { ProcessFile.executable($0, in: directory) }
+      running = file
     }
     let now = MonotonicTime.now
     if isChanged || textsReadAt.advanced(byMilliseconds: Self.textMilliseconds) < now {
@@ -166,20 +173,81 @@ nonisolated enum ProcessFile {
   /// The executable at `path`, where `exe` of `directory` points, and how sure that is.
   ///
   /// The kernel writes ` (deleted)` behind the path of a removed file, so the suffix goes only if the file has no name
-  /// left. The path is attested if it leads us to the same file. A process in a mount name space of its own can show
-  /// any path: everybody may make one, so what can't be found from here is only what the program says.
-  static func executable(_ path: String, in directory: Int32) -> Fact {
+  /// left. A path is attested if it leads us to the same file. A process in a mount name space of its own can show any
+  /// path, and everybody may make one, so what can't be found from here is only what the program says.
+  ///
+  /// A file without a name can't be found by its path: an upgrade has put another in its place. It is attested if it lies
+  /// on a mount of ours, where the path that the kernel shows is the one by which we would have found it; or if it was
+  /// `attestedBefore`, while it had its name and the process ran the same file.
+  static func executable(_ path: String, in directory: Int32, attestedBefore: Fact? = nil) -> Fact {
     let suffix = " (deleted)"
     var running = stat()
     guard fstatat(directory, "exe", &running, 0) == 0 else { return Fact(path, .declared) }
     if path.hasSuffix(suffix), running.st_nlink == 0 {
       let name = String(path.dropLast(suffix.count))
-      let space = link(directory, "ns/mnt")
-      let isOurSpace = space != nil && space == link(AT_FDCWD, "/proc/self/ns/mnt")
-      return Fact(name, isOurSpace ? .attested : .declared)
+      let isKnown = attestedBefore == Fact(name, .attested)
+      return Fact(name, isKnown || MountTable.hasOurs(path, in: directory) ? .attested : .declared)
     }
     var named = stat()
     let isSame = stat(path, &named) == 0 && named.st_dev == running.st_dev && named.st_ino == running.st_ino
     return Fact(path, isSame ? .attested : .declared)
+  }
+}
+
+/// The file that a process runs.
+nonisolated struct RunningFile: Hashable {
+  var device: UInt64
+  var inode: UInt64
+
+  /// `nil` when it can't be asked for.
+  init?(of directory: Int32) {
+    var file = stat()
+    guard fstatat(directory, "exe", &file, 0) == 0 else { return nil }
+    (device, inode) = (UInt64(file.st_dev), UInt64(file.st_ino))
+  }
+}
+
+/// The mounts of the name space that we are in.
+nonisolated enum MountTable {
+  /// Bytes of it that are read. Our choice: more than a machine with a thousand containers has.
+  private static let limit = 4 << 20
+
+  /// `open` for a path alone (open(2)); the Glibc module hides it behind _GNU_SOURCE.
+  private static let pathOnly: Int32 = 0o10_000_000
+
+  /// Whether `exe` of `directory` is a removed file at `path` that lies on one of them. A process of another mount name
+  /// space has the mounts of that one, also copies of ours, and each has a number of its own.
+  static func hasOurs(_ path: String, in directory: Int32) -> Bool {
+    // All is asked of one file: the process may become another program at any time. While the file is open its mount is
+    // there, so the mount's number is nobody else's.
+    let descriptor = openat(directory, "exe", pathOnly | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { Glibc.close(descriptor) }
+    var file = stat()
+    guard fstat(descriptor, &file) == 0, file.st_nlink == 0,
+      ProcessFile.link(AT_FDCWD, "/proc/self/fd/\(descriptor)") == path
+    else { return false }
+    guard let info = ProcessFile.text(AT_FDCWD, "/proc/self/fdinfo/\(descriptor)"),
+      let line = info.split(separator: "\n").first(where: { $0.hasPrefix("mnt_id:") })
+    else { return false }
+    let number = line.dropFirst("mnt_id:".count).filter { $0.isNumber }
+    return !number.isEmpty && numbers().contains(Substring(number))
+  }
+
+  private static func numbers() -> Set<Substring> {
+    let descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return [] }
+    defer { Glibc.close(descriptor) }
+    var bytes: [UInt8] = []
+    while bytes.count < limit {
+      let piece = [UInt8](unsafeUninitializedCapacity: 64 << 10) { storage, count in
+        count = max(0, read(descriptor, storage.baseAddress, storage.count))
+      }
+      if piece.isEmpty { break }
+      bytes += piece
+    }
+    // Each line begins with the number of the mount. A name in it has its line breaks written as octal.
+    let lines = String(decoding: bytes, as: UTF8.self).utf8.split(separator: UInt8(ascii: "\n"))
+    return Set(lines.map { Substring($0.prefix { $0 != UInt8(ascii: " ") }) })
   }
 }

@@ -48,20 +48,44 @@ final class SubjectResolver {
     guard let id = answer.processID else {
       return answer.windowExists ? search(window, answer: answer, holder: nil) : .unknown
     }
-    switch holder(base: base, id: id) {
+    let finding = holder(base: base, id: id)
+    if case .process(let holder) = finding { return search(window, answer: answer, holder: holder) }
+    return completed(search(window, answer: answer, holder: nil, origin: .unknown), by: finding)
+  }
+
+  /// `subject`, of which nothing is known but what its windows say, as what was found of its process makes it.
+  private func completed(_ subject: Subject, by finding: HolderFinding) -> Subject {
+    var subject = subject
+    switch finding {
     case .process(let holder):
-      return search(window, answer: answer, holder: holder)
-    case .oneOf(let executable, _, _, _) where Forwarder.isOne(executable):
-      return search(window, answer: answer, holder: nil)
-    case .oneOf(let executable, let script, let unit, let sandbox):
-      var subject = search(window, answer: answer, holder: nil, origin: .unknown)
+      return self.subject(
+        holder.process, pair: nil, evidence: .declared, machine: subject.host?.value, origin: subject.origin)
+    case .oneOf(let executable, _, _, _, _) where Forwarder.isOne(executable): subject.origin = .remote
+    case .oneOf(let executable, let script, let unit, let sandbox, let processes):
       (subject.executable, subject.script, subject.unit, subject.sandbox) = (executable, script, unit, sandbox)
-      return subject
+      subject.candidates = candidates(processes, like: subject)
+    case .among(let processes): subject.candidates = candidates(processes, like: subject)
     case .unknown:
       // The process that connected has ended, and another holds its connection: nothing in /proc may be believed.
-      return search(window, answer: answer, holder: nil, origin: .unknown)
+      subject.unsure.formUnion([.executable, .script, .unit, .sandbox])
+      // Windows of its other connections can't be found.
+      if subject.windowClass == nil { subject.unsure.formUnion([.windowClass, .instance]) }
+    }
+    return subject
+  }
+
+  private func candidates(_ processes: [ProcessRecord], like subject: Subject) -> [Subject] {
+    processes.map { process in
+      var candidate = self.subject(
+        process, pair: nil, evidence: .declared, machine: subject.host?.value, origin: .unknown)
+      (candidate.windowClass, candidate.instance) = (subject.windowClass, subject.instance)
+      candidate.unsure.formUnion(subject.unsure.intersection([.windowClass, .instance]))
+      return candidate
     }
   }
+
+  /// Binds what can be told apart now to its process, before more comes.
+  func settle() { holderSearch.settle(known: memories.mapValues(\.holder)) }
 
   /// All X clients of the display; `earlier` says which of them came first.
   func clients(earlier: EarlierClients = EarlierClients()) -> [ClientDescription] {
@@ -79,9 +103,7 @@ final class SubjectResolver {
       } else {
         // Without a window there is nothing but the process.
         let finding = processIDs[base].map { holder(base: base, id: $0) }
-        let known: ProcessRecord? = if case .process(let holder)? = finding { holder.process } else { nil }
-        let origin = finding == nil ? Origin.remote : .unknown
-        subject = self.subject(known, pair: nil, evidence: .declared, machine: nil, origin: origin)
+        subject = finding.map { completed(.unknown, by: $0) } ?? Subject(origin: .remote)
       }
       return ClientDescription(
         subject: subject, resourceBase: base, windows: windows, isSelf: isOurs || processIDs[base] == getpid(),
@@ -327,6 +349,7 @@ final class SubjectResolver {
   /// The process behind a client that isn't remembered.
   private func holder(base: UInt32, id: Int32) -> HolderFinding {
     // The record of a process is shared by its clients.
+    settle()
     let shared = memories.values.first { $0.process.identity.id == id }?.process
     let process = shared?.refresh() == true ? shared : ProcessRecord(id)
     return holderSearch.find(base: base, id: id, process: process, known: memories.mapValues(\.holder))
@@ -337,14 +360,24 @@ final class SubjectResolver {
   ) -> Subject {
     // What is known of the process that forwards says nothing of the program at the other end.
     let isForwarded = Forwarder.isOne(process?.executable)
+    // One that forbids being inspected may forward.
+    let mayForward = process.map { $0.executable == nil && Forwarder.isNamedLikeOne($0.identity.id) } ?? false
     let process = isForwarded ? nil : process
-    return Subject(
-      origin: process.map { .local($0.identity) } ?? (isForwarded ? .remote : origin),
-      windowClass: pair.map { Fact($0.windowClass, evidence) },
+    let isKnown = pair?.isKnown ?? true
+    var subject = Subject(
+      origin: mayForward ? .unknown : process.map { .local($0.identity) } ?? (isForwarded ? .remote : origin),
+      windowClass: isKnown ? pair.map { Fact($0.windowClass, evidence) } : nil,
       // An empty instance is as good as none.
-      instance: pair.flatMap { $0.instance.isEmpty ? nil : Fact($0.instance, evidence) },
+      instance: isKnown ? pair.flatMap { $0.instance.isEmpty ? nil : Fact($0.instance, evidence) } : nil,
       executable: process?.executable, script: process?.script, unit: process?.unit, sandbox: process?.sandbox,
       host: machine.map { Fact($0, .declared) })
+    if !isKnown { subject.unsure.formUnion([.windowClass, .instance]) }
+    // Every process runs something; what isn't attested could be anything.
+    if let process, process.executable?.evidence != .attested {
+      subject.unsure.insert(.executable)
+      if process.executable == nil { subject.unsure.formUnion([.script, .sandbox]) }
+    }
+    return subject
   }
 }
 
@@ -358,19 +391,9 @@ nonisolated enum Forwarder {
     guard let executable, executable.evidence == .attested else { return false }
     return executable.value.utf8.split(separator: UInt8(ascii: "/")).last.map { names.contains(Substring($0)) } ?? false
   }
-}
 
-extension Subject {
-  /// Whether this is a process of this very program, by the name of its executable: an update or another place to
-  /// install it to makes no difference. An instance forbids being inspected, so the kernel shows its executable to root
-  /// alone; then the name that it was started under counts. Whoever borrows that could as well start this program.
-  var isInstanceOfOurs: Bool {
-    guard let mine = ProcessRecord(getpid())?.executable?.value.split(separator: "/").last,
-      case .local(let process) = origin
-    else { return false }
-    let theirs = executable.map { $0.value.split(separator: "/").last } ?? ProcessFile.name(of: process.id)
-    return mine == theirs
-  }
+  /// Whether the process `id`, whose executable can't be read, bears the name of one.
+  static func isNamedLikeOne(_ id: Int32) -> Bool { ProcessFile.name(of: id).map { names.contains($0) } ?? false }
 }
 
 /// Wine, whose selections belong to its explorer and not to the program at work.
