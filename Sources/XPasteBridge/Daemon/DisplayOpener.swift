@@ -16,7 +16,7 @@ enum DisplayOpener {
       // This very program, also where its file has been replaced since.
       options.watchdogProgram = "/proc/self/exe"
       options.say = request.say
-      options.lockFolder = (try? ControlAddress(display: request.name))?.parent
+      options.lockFolder = (try? ControlAddress(display: request.name))?.runtime
       options.onMarked = { Hardening.close() }
       options.boardKeeper = request.boardKeeper
       options.onBoardNotice = request.onBoardNotice

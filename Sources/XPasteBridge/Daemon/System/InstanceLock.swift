@@ -19,15 +19,14 @@ final class InstanceLock {
     case taken(InstanceLock)
     /// By the process with this number.
     case held(by: Int32)
-    /// There is no folder to make it in.
+    /// Nothing can be made in the folder.
     case impossible
   }
 
-  /// Takes the lock of the server with the mark `server` in `folder`, which is made where it is missing.
+  /// Takes the lock of the server with the mark `server` in `folder`.
   static func take(server: [UInt8], in folder: String) -> Outcome {
-    if Posix.lstat(folder) == nil { try? Posix.mkdir(folder, mode: 0o700) }
     let path =
-      folder + "/server-"
+      folder + "/xpastebridge-server-"
       + server.map { byte in
         let digits = String(byte, radix: 16)
         return digits.count == 1 ? "0" + digits : digits
