@@ -18,7 +18,7 @@ import Testing
 
   /// Warnings about the policy itself, not those that say what it means for apps that aren't known for certain, for PRIMARY and
   /// on the machine that runs the tests.
-  private static func faults(_ loaded: LoadedPolicy) -> [Diagnostic] {
+  static func faults(_ loaded: LoadedPolicy) -> [Diagnostic] {
     let meanings: Set<Diagnostic.Kind> = [.unsureApps, .protectsPrimary, .pathIsMissing, .pathIsLink, .pathIsScript]
     return loaded.warnings.filter { !meanings.contains($0.kind) }
   }

@@ -309,7 +309,7 @@ extension PolicySet {
       .deletingLastPathComponent().appendingPathComponent("policy/example.yaml").path
     let (_, result) = PolicyDirectories(explicit: [path]).load()
     let loaded = try result.get()
-    #expect(loaded.warnings == [])
+    #expect(ExamplesTests.faults(loaded) == [])
     #expect(!loaded.policy.managed.expectations.isEmpty)
     #expect(loaded.policy.failedExpectations().map(\.description) == [])
   }
