@@ -156,7 +156,7 @@ struct PolicyTrial {
   }
 
   private static func name(of reason: Reason) -> String? {
-    switch reason {
+    switch reason.certain {
     case .rule(let reference): reference.name
     case .fileDefault: "default"
     default: nil

@@ -44,6 +44,8 @@ enum Trigger: Hashable {
 /// names them literally; a request is decided by the first bit that all the sets have in common.
 final class CompiledRuleset: Sendable {
   let ruleset: Ruleset
+  /// The parts of its rules, in order.
+  let rules: [Rule]
   let groups: [String: Matcher]
   let outcomes: [Outcome]
   /// For each rule a number that it shares with those of equal verdict and obligations.
@@ -61,32 +63,33 @@ final class CompiledRuleset: Sendable {
   let sizeBounds: [Int]
   private let targetLists: [[TargetPattern]: [CompiledTarget]]
 
-  var rules: [Rule] { ruleset.rules }
-
   /// Compiles `ruleset`; its rules may also use `outerGroups`, its own groups hiding those of the same name.
   init(_ ruleset: Ruleset, outerGroups: [String: Matcher] = [:], isManaged: Bool) {
     self.ruleset = ruleset
+    // Copies of ten thousand rules are avoided: hardly any rule has parts.
+    let rules = ruleset.rules.contains { $0.apps != nil } ? ruleset.rules.flatMap(\.parts) : ruleset.rules
+    self.rules = rules
     defaultDecision = isManaged ? ruleset.defaultDecision : nil
     var groups = outerGroups
     for group in ruleset.groups { groups[group.name] = group.matcher }
     self.groups = groups
-    outcomes = ruleset.rules.map(\.outcome)
+    outcomes = rules.map(\.outcome)
     kinds = CompiledRuleset.kinds(of: outcomes)
-    namesSelections = ruleset.rules.contains { $0.selections != nil }
-    namesTargets = ruleset.rules.contains { $0.targets != nil }
+    namesSelections = rules.contains { $0.selections != nil }
+    namesTargets = rules.contains { $0.targets != nil }
     speaksOfDrags =
-      ruleset.rules.contains { $0.decides(.drag) && $0.outcome.isTelling }
+      rules.contains { $0.decides(.drag) && $0.outcome.isTelling }
       || defaultDecision.map { $0.outcome(for: .drag).isTelling } ?? false
     var bounds: Set<Int> = []
-    for size in ruleset.rules.lazy.compactMap(\.size) {
+    for size in rules.lazy.compactMap(\.size) {
       if let over = size.over { bounds.insert(over) }
       if let upTo = size.upTo { bounds.insert(upTo) }
     }
     sizeBounds = bounds.sorted()
-    targetLists = Dictionary(ruleset.rules.compactMap(\.targets).map { ($0, $0.map(CompiledTarget.init)) }) { one, _ in
+    targetLists = Dictionary(rules.compactMap(\.targets).map { ($0, $0.map(CompiledTarget.init)) }) { one, _ in
       one
     }
-    var index = MatcherIndex(ruleset.rules)
+    var index = MatcherIndex(rules)
     index.sort(groups: groups)
     matchers = index.matchers
     uses = index.uses
@@ -234,7 +237,7 @@ private struct MatcherIndex {
     uses.reserveCapacity(rules.count)
     matchers.reserveCapacity(rules.count)
     for number in rules.indices {
-      let actions = rules[number].decidedActionBits
+      let actions = rules[number].ownActionBits
       for action in Action.allCases where actions.contains(ActionBits(action)) {
         note(number, action.sourceRole, rules[number].sourceMatcher(for: action))
         if let role = action.destinationRole { note(number, role, rules[number].destinationMatcher(for: action)) }

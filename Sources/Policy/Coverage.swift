@@ -52,7 +52,7 @@ private struct CoverageSearch {
     init(_ rule: Rule, number: Int) {
       self.number = number
       self.rule = rule
-      actions = rule.decidedActionBits
+      actions = rule.ownActionBits
       size = rule.size
     }
   }
@@ -73,7 +73,17 @@ private struct CoverageSearch {
 
   /// The first of the rules seen before that leaves nothing for this one, which is then remembered itself.
   mutating func earlierRule(covering rule: Rule, _ number: Int) -> Int? {
-    let mine = Candidate(rule, number: number)
+    let parts = rule.parts.map { Candidate($0, number: number) }
+    defer { for part in parts { remember(part) } }
+    var first: Int?
+    for part in parts {
+      guard let earlier = earlierRule(covering: part) else { return nil }
+      first = first ?? earlier
+    }
+    return first
+  }
+
+  private mutating func earlierRule(covering mine: Candidate) -> Int? {
     guard let action = Action.allCases.first(where: { mine.actions.contains(ActionBits($0)) }) else { return nil }
     var found: Int?
     search(others, for: mine, &found)
@@ -85,7 +95,6 @@ private struct CoverageSearch {
     if action.hasDestination {
       searchByLiteral(of: mine.rule.destinationMatcher(for: action), isDestination: true, for: mine, &found)
     }
-    remember(mine)
     return found
   }
 

@@ -71,7 +71,7 @@ public enum Reason: Hashable, Sendable {
   case sameApp
   /// The clip is private and the requestor outside its audience; the copy's own reason is attached.
   indirect case outsideAudience(Reason)
-  /// What is attached could be about the app, of which it isn't known which one it is: the strictest of what it could meet
+  /// What is attached could be about the app, of which it can't be told which one it is: the strictest of what it could meet
   /// counts.
   indirect case couldBe(Reason)
   /// The policy could not be read; only same-app actions are allowed.
@@ -83,15 +83,6 @@ public enum Reason: Hashable, Sendable {
 extension Reason {
   /// What it is where that is certain.
   public var certain: Reason { if case .couldBe(let reason) = self { reason.certain } else { self } }
-
-  /// Whether it, or the reason that it rests on, is one of those that could be.
-  public var isInDoubt: Bool {
-    switch self {
-    case .couldBe: true
-    case .outsideAudience(let copied): copied.isInDoubt
-    case .rule, .fileDefault, .builtInDefault, .sameApp, .locked, .lockdown: false
-    }
-  }
 }
 
 /// What an allow or a private decision still demands (product.md 2).

@@ -70,7 +70,7 @@ extension PolicySet {
 
   private func steps(of ruleset: CompiledRuleset, for request: Request) -> [Explanation.Step] {
     var steps: [Explanation.Step] = []
-    for rule in ruleset.rules {
+    for rule in ruleset.ruleset.rules {
       let result = rule.trial(of: request, groups: ruleset.groups)
       steps.append(Explanation.Step(reference: rule.reference, verdict: rule.verdict, result: result))
       if result == .decides { break }
@@ -80,8 +80,17 @@ extension PolicySet {
 }
 
 extension Rule {
-  /// Tries every condition in the order in which they are documented.
+  /// What becomes of it: of its parts the one counts that says most.
   func trial(of request: Request, groups: [String: Matcher]) -> Explanation.Result {
+    let results = parts.map { $0.trialOfPart(request, groups) }
+    if results.contains(.decides) { return .decides }
+    if let doubt = results.first(where: { if case .couldDecide = $0 { true } else { false } }) { return doubt }
+    if let content = results.first(where: { if case .mayDecide = $0 { true } else { false } }) { return content }
+    return request.action == .drag ? results[results.endIndex - 1] : results[0]
+  }
+
+  /// Tries every condition in the order in which they are documented.
+  private func trialOfPart(_ request: Request, _ groups: [String: Matcher]) -> Explanation.Result {
     if let failure = failureOfAction(request) { return .failed(failure) }
     var doubt: String?
     var content: String?
@@ -99,7 +108,7 @@ extension Rule {
   }
 
   private func failureOfAction(_ request: Request) -> String? {
-    guard decides(request.action) else {
+    guard ownActionBits.contains(ActionBits(request.action)) else {
       if let actions, !actions.contains(request.action), request.action != .drag || !actions.contains(.paste) {
         return "actions: is \(request.action.rawValue), rule wants \(quoted(actions.map(\.rawValue).sorted()))"
       }

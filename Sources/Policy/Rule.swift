@@ -79,6 +79,31 @@ public struct Rule: Hashable, Sendable {
 
   /// The same as bits.
   var decidedActionBits: ActionBits {
+    var decided = ownActionBits
+    if appsReceivesDrags(decided) { decided.insert(.drag) }
+    return decided
+  }
+
+  /// The parts of which it consists: each demands one thing of each of the two apps, and it matches where one of them does.
+  ///
+  /// `apps` is who acts. A drag has two who do: the app that receives it, where the rule is about drags as pastes, and the
+  /// app in which it begins, where the rule names drags or denies that app everything.
+  var parts: [Rule] {
+    guard let apps, appsReceivesDrags(ownActionBits) else { return [self] }
+    var received = self
+    received.apps = nil
+    received.to = apps
+    received.actions = actions?.contains(.drag) ?? false ? [.paste, .drag] : [.paste]
+    return [self, received]
+  }
+
+  /// Whether a drag over the app that `apps` means is decided by it, as a paste is.
+  private func appsReceivesDrags(_ decided: ActionBits) -> Bool {
+    apps != nil && decided.contains(.paste) && selections == nil
+  }
+
+  /// What it decides where `apps` is the app in which a drag begins.
+  var ownActionBits: ActionBits {
     var decided = ActionBits.all
     let named = actions.map { $0.reduce(into: ActionBits()) { $0.insert(ActionBits($1)) } }
     if let named { decided = named.contains(.paste) ? named.union(.drag) : named }
@@ -91,16 +116,9 @@ public struct Rule: Hashable, Sendable {
     case .allow, .deny: break
     }
     let isDragNamed = named?.contains(.drag) ?? false
-    // `apps` is where a drag begins: what an app may do says nothing of where its content may be dragged.
-    let leavesPlaceOpen = apps != nil && verdict == .allow
-    if selections != nil || leavesPlaceOpen, !isDragNamed { decided.remove(.drag) }
+    let isOfPastesAlone = apps != nil && verdict != .private && (named != nil || verdict != .deny)
+    if !isDragNamed, selections != nil || isOfPastesAlone { decided.remove(.drag) }
     return decided
-  }
-
-  /// Says `apps` of a rule about pastes alone as `to`, which is the same for pastes and holds for what is dragged there, too.
-  public mutating func nameWhoPastes() {
-    guard let apps, !(actions?.contains(.drag) ?? false), decidedActionBits.subtracting(.drag) == .paste else { return }
-    (self.apps, to) = (nil, apps)
   }
 
   // MARK: conditions by their names
@@ -183,8 +201,12 @@ public struct Rule: Hashable, Sendable {
 
   /// Whether it is known that this decides everything that `other`, a later rule of the same ruleset, could decide.
   public func covers(_ other: Rule, groups: [String: Matcher] = [:]) -> Bool {
-    decidedActionBits.isSuperset(of: other.decidedActionBits)
-      && covers(other, groups, theirs: other.decidedActionBits)
+    other.parts.allSatisfy { theirs in
+      parts.contains { mine in
+        mine.ownActionBits.isSuperset(of: theirs.ownActionBits)
+          && mine.covers(theirs, groups, theirs: theirs.ownActionBits)
+      }
+    }
   }
 
   /// The same, where this rule has all actions of the other: `theirs`.

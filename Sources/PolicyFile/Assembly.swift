@@ -171,7 +171,7 @@ struct Assembly {
     var groups = Dictionary(outer.groups.map { ($0.name, $0.matcher) }) { first, _ in first }
     for group in ruleset.groups { groups[group.name] = group.matcher }
     for (rule, earlier) in ruleset.coveredRules(outerGroups: groups) {
-      reportCovered(ruleset.rules[rule].reference, by: ruleset.rules[earlier].reference)
+      reportCovered(ruleset.rules[rule], by: ruleset.rules[earlier], ruleset)
     }
     for number in ruleset.rules.indices where ruleset.rules[number].verdict == .allow {
       warn(about: ruleset.rules[number], groups)
@@ -196,15 +196,11 @@ struct Assembly {
         "the default decides nothing on SECONDARY, nor on selections that programs make up: two that agree can pass content there",
         hint: "`secondary: guard` empties SECONDARY where copies are refused; of other names see docs/threats.md")
     }
-    for rule in ruleset.rules where rule.verdict == .deny && rule.decides(.paste) {
-      guard let apps = rule.apps, !refusing.contains(where: { $0.to == apps && $0.decides(.drag) }) else { continue }
-      report.warn(
-        .leftOpen, at: rule.reference.position,
-        "`\(rule.reference.name)` says nothing of what is dragged onto \(apps): of a drag, `apps` is where it begins",
-        hint: "write a rule with `to`, too")
-    }
     for rule in ruleset.rules where rule.verdict != .allow || rule.obligations.protect {
-      guard let names = rule.selections else { continue }
+      guard let names = rule.selections else {
+        warnAboutCopiesAlone(rule, refusing)
+        continue
+      }
       let others = refusing.filter { $0.reference != rule.reference && $0.from == rule.from && $0.apps == rule.apps }
       var open: [String] = []
       let isOfPrimary = names.contains("primary") || others.contains { $0.selections?.contains("primary") ?? true }
@@ -216,6 +212,17 @@ struct Assembly {
         "`\(rule.reference.name)` says nothing of \(open.joined(separator: " and ")): what it keeps back on \(names.joined(separator: " and ")) passes there",
         hint: "leave `selection` out, or write a rule about them")
     }
+  }
+
+  /// A rule that denies copies and doesn't say a word of pastes and drags leaves open that the same is dragged out.
+  private func warnAboutCopiesAlone(_ rule: Rule, _ refusing: [Rule]) {
+    guard rule.verdict == .deny, rule.decides(.copy), !rule.decides(.drag),
+      !refusing.contains(where: { $0.decides(.drag) && ($0.from ?? $0.apps) == (rule.from ?? rule.apps) })
+    else { return }
+    report.warn(
+      .leftOpen, at: rule.reference.position,
+      "`\(rule.reference.name)` says nothing of drags: what may not be copied can be dragged to another app",
+      hint: "add `drag` to `actions`")
   }
 
   /// Which rules count for an app that isn't known for certain, unless a rule about `unknown` comes first.
@@ -239,6 +246,28 @@ struct Assembly {
       .anyFolder, at: position,
       "\(what) trusts a file name in any folder: everybody can give a program of their own that name",
       hint: "write the whole path")
+  }
+
+  private func reportCovered(_ rule: Rule, by earlier: Rule, _ ruleset: Ruleset) {
+    guard !isNeedlessDenialOfDrags(rule, after: earlier, ruleset) else {
+      return report.warn(
+        .dragsCovered, at: rule.reference.position,
+        "`\(rule.reference.name)` decides nothing: \(earlier.reference) already refuses these drags, as it does pastes",
+        hint: "remove it")
+    }
+    reportCovered(rule.reference, by: earlier.reference)
+  }
+
+  /// Whether a rule that denies drags alone is covered by one that refuses them just so. It was needed when rules about pastes said
+  /// nothing of drags, and a policy that has it isn't wrong.
+  private func isNeedlessDenialOfDrags(_ rule: Rule, after earlier: Rule, _ ruleset: Ruleset) -> Bool {
+    guard rule.actions == [.drag], rule.verdict == .deny else { return false }
+    switch earlier.verdict {
+    case .allow: return false
+    case .ask, .deny: return true
+    // With a board its members may receive what is dragged.
+    case .private: return outerBoards.isEmpty && ruleset.boards.isEmpty
+    }
   }
 
   private func reportCovered(_ rule: RuleReference, by earlier: RuleReference) {

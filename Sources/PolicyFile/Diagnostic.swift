@@ -76,6 +76,8 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case unsureApps = "unsure-apps"
     /// Warning: a group that nothing uses.
     case unusedGroup = "unused-group"
+    /// Warning: a rule that denies drags which an earlier one refuses as pastes.
+    case dragsCovered = "drags-covered"
     /// Warning: what a rule keeps back on one selection stays open on others.
     case leftOpen = "left-open"
     /// Warning: a path is a link on this machine.

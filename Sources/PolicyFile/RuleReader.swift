@@ -51,7 +51,6 @@ struct RuleReader {
     for key in Condition.Key.allCases {
       if let node = entries[key.rawValue] { rule[key] = condition(key, node) }
     }
-    rule.nameWhoPastes()
   }
 
   private mutating func condition(_ key: Condition.Key, _ node: Node) -> Condition? {

@@ -108,7 +108,7 @@ struct AuditTests {
     #expect(
       text == "paste of text/html, 12 bytes on CLIPBOARD from Vault (/opt/Vault, pid 42) to remote refused: "
         + "rule `Vault` at /etc/Vault:3:5, 2 times; Vault; why: xpastebridge policy explain "
-        + "--from 'class=Vault,instance=Vault,exe=/opt/Vault,unit=app.scope,sandbox=flatpak:Vault,host=Vault' --to 'unknown' "
+        + "--from 'class=Vault,instance=Vault,exe=/opt/Vault,unit=app.scope,sandbox=flatpak:Vault,host=Vault' --to 'remote' "
         + "--action paste --selection 'CLIPBOARD' --target 'text/html' --size 12")
   }
 

@@ -49,7 +49,7 @@ import Testing
   @Test func everyKindIsSomebodys() {
     let warnings: Set<Diagnostic.Kind> = [
       .declaredGrant, .anyFolder, .unsureApps, .unusedGroup, .protectsPrimary, .ignoredFile, .leftOpen,
-      .emptyIntersection, .pathIsLink, .pathIsScript, .pathIsMissing,
+      .emptyIntersection, .pathIsLink, .pathIsScript, .pathIsMissing, .dragsCovered,
     ]
     let all = Self.loaderAlone.union(Self.inPart).union(Self.both).union(warnings)
     #expect(all == Set(Diagnostic.Kind.allCases))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-/// Drags are pastes, except where a rule names them alone.
+/// A drag is a paste; a rule that names drags alone is about nothing else.
 @Suite struct DragTests {
   private static let ledger = app(1, "Ledger")
   private static let report = app(2, "Report")
@@ -43,44 +43,62 @@ import Testing
     return decision.verdict
   }
 
-  @Test("a rule about pastes is about drags, and so is a default")
-  func unnamed() {
-    for actions in [nil, [.paste], [.copy, .paste], [.paste, .drag]] as [Set<Action>?] {
-      let policy = Self.policy([Self.rule(.deny) { ($0.from, $0.actions) = (Self.classes("Ledger"), actions) }])
-      #expect(policy.speaksOfDrags && policy.foresight(ofDragsFrom: Self.ledger) == .refused)
-      #expect(policy.foresight(ofDragsFrom: Self.browser) == .free)
+  @Test("rules about pastes and defaults decide drags; rules about copies or one selection don't")
+  func pastes() {
+    let (ledger, browser) = (Self.classes("Ledger"), Self.classes("Browser"))
+    let closed: [(inout Rule) -> Void] = [
+      { $0.from = ledger }, { $0.to = browser }, { $0.apps = ledger }, { $0.apps = browser },
+      { ($0.from, $0.actions) = (ledger, [.paste]) }, { ($0.to, $0.actions) = (browser, [.paste]) },
+      { ($0.apps, $0.actions) = (browser, [.paste]) }, { ($0.apps, $0.actions) = (browser, [.paste, .drag]) },
+      { ($0.apps, $0.actions) = (ledger, [.copy, .drag]) },
+    ]
+    for (number, change) in closed.enumerated() {
+      let policy = Self.policy([Self.rule(.deny, change)])
+      #expect(policy.speaksOfDrags && policy.foresight(ofDragsFrom: Self.ledger) != .free, "\(number)")
       #expect(Self.verdict(policy, to: Self.browser) == .deny && Self.verdict(policy, to: Self.ledger) == .allow)
     }
-    let byDefault = Self.policy([], default: .deny)
-    #expect(byDefault.speaksOfDrags && byDefault.foresight(ofDragsFrom: Self.ledger) == .refused)
-    #expect(Self.verdict(byDefault, to: Self.browser) == .deny)
+    let silent: [(inout Rule) -> Void] = [
+      { ($0.from, $0.actions) = (ledger, [.copy, .cut]) }, { ($0.from, $0.selections) = (ledger, ["clipboard"]) },
+      { ($0.apps, $0.actions) = (ledger, [.paste]) },
+    ]
+    for (number, change) in silent.enumerated() {
+      let policy = Self.policy([Self.rule(.deny, change)])
+      #expect(Self.verdict(policy, to: Self.browser) == .allow, "\(number)")
+    }
+    for byDefault in [Verdict.deny, .ask, .private] {
+      let policy = Self.policy([], default: byDefault)
+      #expect(policy.speaksOfDrags && Self.verdict(policy, to: Self.browser) == .deny, "\(byDefault)")
+    }
+    #expect(!Self.policy([], default: .allow).speaksOfDrags)
   }
 
-  @Test("a rule about copies alone, or about single selections, says nothing of drags")
-  func unconcerned() {
-    for rule in [
-      Self.rule(.deny) { $0.actions = [.copy, .cut] }, Self.rule(.deny) { $0.selections = ["clipboard"] },
-      Self.rule(.allow) { $0.apps = Self.classes("Ledger") },
-    ] {
-      #expect(!rule.decides(.drag), "\(rule)")
+  @Test("that an app may paste doesn't say where it may drag things to")
+  func granted() {
+    for actions in [nil, [.paste]] as [Set<Action>?] {
+      let policy = Self.policy(
+        [Self.rule(.allow) { ($0.apps, $0.actions) = (Self.classes("Ledger"), actions) }], default: .deny)
+      #expect(Self.verdict(policy, to: Self.browser) == .deny)
     }
-    let named = Self.rule(.deny) { ($0.selections, $0.actions) = (["clipboard"], [.paste, .drag]) }
-    #expect(named.decides(.drag))
+    let policy = Self.policy([Self.rule(.allow) { $0.apps = Self.classes("Browser") }], default: .deny)
+    #expect(Self.verdict(policy, to: Self.browser) == .allow && Self.verdict(policy, to: Self.report) == .deny)
   }
 
-  @Test("`apps` of a rule about pastes alone is who pastes, by a drag too")
-  func whoPastes() {
-    var rule = Self.rule(.deny) {
-      ($0.apps, $0.actions) = (Self.classes("Browser"), [.paste])
-      $0[.sameApp] = .sameApp
+  @Test("what is private may be dragged to its audience alone, and nobody is asked in the middle of a drag")
+  func privateAndAsk() {
+    var managed = Ruleset()
+    managed.boards = [
+      BoardPolicy(
+        name: "b", position: SourcePosition(file: "test.yaml", line: 2, column: 3),
+        members: Self.classes("Ledger", "Report"))
+    ]
+    for actions in [nil, [.copy], [.cut]] as [Set<Action>?] {
+      managed.rules = [Self.rule(.private) { ($0.from, $0.actions) = (Self.classes("Ledger"), actions) }]
+      let policy = PolicySet(managed: managed, user: Ruleset())
+      #expect(Self.verdict(policy, to: Self.report) == .allow && Self.verdict(policy, to: Self.browser) == .deny)
+      #expect(Self.verdict(policy, to: .unknown) == .deny)
     }
-    rule.nameWhoPastes()
-    let policy = Self.policy([rule])
-    #expect(Self.verdict(policy, to: Self.browser) == .deny && Self.verdict(policy, to: Self.report) == .allow)
-    #expect(policy.staticDenial(of: .paste, by: Self.browser) != nil)
-    var both = Self.rule(.deny) { ($0.apps, $0.actions) = (Self.classes("Browser"), [.copy, .paste]) }
-    both.nameWhoPastes()
-    #expect(both.to == nil && both.apps != nil)
+    let asked = Self.policy([Self.rule(.ask) { $0.from = Self.classes("Ledger") }])
+    #expect(Self.verdict(asked, to: Self.browser) == .deny)
   }
 
   @Test("drags say nothing of copies and pastes, of keys and of menus")
@@ -164,18 +182,17 @@ import Testing
     #expect(verdict("text/html") == .deny)
   }
 
-  @Test("a drag can't be asked for, nor kept for some: such a rule says nothing of it, and is one against it as of pastes")
+  @Test("a rule that names drags alone neither asks nor keeps anything")
   func withoutMeaning() {
     for verdict in [Verdict.ask, .private] {
       #expect(Self.rule(verdict) { $0.actions = [.drag] }.decidedActions.isEmpty)
-      #expect(Self.verdict(Self.policy([Self.rule(verdict) { _ in }]), to: Self.browser) == .deny)
     }
   }
 
-  @Test("an explanation names the rule that says nothing of drags")
+  @Test("an explanation says why a rule doesn't decide a drag")
   func explained() {
     let policy = Self.policy([
-      Self.rule(.deny) { $0.actions = [.copy] },
+      Self.rule(.deny) { ($0.from, $0.actions) = (Self.classes("Ledger"), [.copy]) },
       Self.rule(.deny) { ($0.to, $0.actions) = (Self.classes("Browser"), [.drag]) },
     ])
     let text = policy.explain(Request(action: .drag, source: Self.ledger, destination: Self.browser)).description

@@ -65,8 +65,8 @@ struct Reference {
       let isNamed = named?.contains(.drag) ?? false
       guard isAboutPastes || isAboutCopies || isNamed && rule.verdict != .ask && rule.verdict != .private
       else { return false }
-      if rule.selections != nil || rule.apps != nil && rule.verdict == .allow, !isNamed { return false }
-      demands += [(destination, rule.to), (source, rule.apps)]
+      if rule.selections != nil, !isNamed { return false }
+      demands.append((destination, rule.to))
     case .copy, .cut:
       if rule.to != nil || rule.verdict == .ask || named.map({ !$0.contains(action) }) ?? false { return false }
       demands.append((source, rule.apps))
@@ -77,8 +77,24 @@ struct Reference {
     if let over = rule.size?.over, content.size <= over { return false }
     if let upTo = rule.size?.upTo, content.size > upTo { return false }
     if let targets = rule.targets, !targets.contains(where: { $0.matches(content.target) }) { return false }
-    let answers = demands.map { subject, matcher in matcher.map { belongs(subject, $0, groups) } ?? true }
+    var answers = demands.map { subject, matcher in matcher.map { belongs(subject, $0, groups) } ?? true }
+    if action == .drag, let apps = rule.apps { answers.append(acts(in: rule, named, apps, request, groups)) }
     return answers.contains(false) ? false : answers.contains(nil) ? nil : true
+  }
+
+  /// Whether `apps` is one of the two of a drag: the one that begins it, where drags are named, kept private or everything is
+  /// denied; the one over which it is, where pastes are meant.
+  private func acts(
+    in rule: Rule, _ named: Set<Action>?, _ apps: Matcher, _ request: Request, _ groups: [String: Matcher]
+  ) -> Bool? {
+    var actors: [Subject] = []
+    let begins = rule.verdict == .private || (named?.contains(.drag) ?? (rule.verdict == .deny))
+    if begins, rule.verdict != .ask || named?.contains(.paste) ?? true { actors.append(request.source) }
+    if rule.verdict != .private, named?.contains(.paste) ?? true, rule.selections == nil {
+      actors.append(request.destination ?? .unknown)
+    }
+    let answers = actors.map { belongs($0, apps, groups) }
+    return answers.contains(true) ? true : answers.contains(nil) ? nil : false
   }
 
   /// For a request whose content is known.
