@@ -121,9 +121,9 @@ struct ScenePromises {
 
   // MARK: what has to come of it
 
-  mutating func checkAnswered(_ request: ConversionRequest) throws(Finding) {
-    // A hand-over may wait for the end of the capture.
-    guard request.target != atoms.known.saveTargets else { return }
+  /// `mayWait` says that content is being taken in: a restricted source's readers wait for its end, as a hand-over does.
+  mutating func checkAnswered(_ request: ConversionRequest, mayWait: Bool) throws(Finding) {
+    guard !mayWait else { return }
     try Finding.unless(unanswered[request] == nil, "a request for \(request.target) is not answered")
   }
 
@@ -239,10 +239,17 @@ struct ScenePromises {
       (subject, targets) = (from, [request.target])
     case .pairs(let request, let pairs, let from) where request.requestor == key.window:
       (subject, targets) = (from, pairs.filter { $0.property == key.property }.map(\.target))
-    default: throw Finding("content is stored that nobody asked for")
+    default:
+      // Who asked while the content of a restricted source was taken in has waited.
+      let waiting = askers.first { request, _ in
+        unanswered[request] != nil && request.requestor == key.window
+          && (request.property == .none ? request.target.atom : request.property) == key.property
+      }
+      guard let waiting else { throw Finding("content is stored that nobody asked for") }
+      (subject, targets) = (waiting.value, [waiting.key.target])
     }
     guard let newest else { throw Finding("content is served after it was cleared") }
-    let found = targets.filter { target in newest.forms[target]?.contains(where: isPayload) ?? false }
+    let found = targets.filter { target in newest.payloads(as: target).contains(where: isPayload) }
     try Finding.unless(!found.isEmpty, "what is served isn't the newest clip")
     try Finding.unless(
       found.contains { mayHave($0, of: newest, subject, at: now, isPayload) }, "content goes to one who may not have it"
@@ -259,7 +266,7 @@ struct ScenePromises {
     _ target: Target, of clip: SceneClip, _ subject: Subject, at now: MonotonicTime, _ isPayload: (Payload) -> Bool
   ) -> Bool {
     let allowance = allowances.first { $0.covers(clip, subject, at: now) }
-    return clip.forms[target]!.filter(isPayload).contains { payload in
+    return clip.payloads(as: target).filter(isPayload).contains { payload in
       clip.sources.contains { source in
         let facts = facts(target, payload, of: clip)
         if judge.permits(facts, of: source, to: subject) { return true }
@@ -280,7 +287,7 @@ struct ScenePromises {
     if let used = clip.usedBy { try Finding.unless(used == subject, "a one-shot clip is served to a second program") }
     guard !clip.hasSharedWord else { return }
     let isOneShot = found.contains { target in
-      clip.forms[target]!.filter(isPayload).contains { payload in
+      clip.payloads(as: target).filter(isPayload).contains { payload in
         payload.chunkCount <= 1
           && judge.isOneShot(facts(target, payload, of: clip), of: clip.source, to: subject)
       }

@@ -197,8 +197,20 @@ final class CoreScene {
     let cause = ScenePromises.Cause(event, from: subject, asked: promises.askers)
     if case .conversionRequested(let request) = event { promises.awaitAnswer(request, from: subject ?? .unknown) }
     try carryOut(bridge.handle(event, from: subject, at: now), because: cause)
-    if case .conversionRequested(let request) = event { try promises.checkAnswered(request) }
+    if case .conversionRequested(let request) = event {
+      try promises.checkAnswered(request, mayWait: isWaiting(request))
+    }
     try promises.settle(bridge, at: now)
+  }
+
+  /// A hand-over, or the paste of a restricted source's content, while that content is taken in.
+  private func isWaiting(_ request: ConversionRequest) -> Bool {
+    if request.target == atoms.known.saveTargets { return true }
+    switch bridge.phases[atoms.known.clipboard] {
+    case .capturing(let capture): return capture.waiting.contains { $0.request == request }
+    case .claiming(let claim): return claim.waiting.contains { $0.request == request }
+    default: return false
+    }
   }
 
   private func carryOut(_ effects: [Effect], because cause: ScenePromises.Cause) throws(Finding) {

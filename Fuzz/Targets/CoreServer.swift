@@ -68,6 +68,13 @@ final class SceneClip {
     }
   }
 
+  /// What it may be served as under this target: plain text that is ASCII is the same under each name of plain text.
+  func payloads(as target: Target) -> [Payload] {
+    if let own = forms[target] { return own }
+    guard TargetList.isPlainText(target.name) else { return [] }
+    return forms.filter { TargetList.isPlainText($0.key.name) }.flatMap(\.value).filter { $0.isASCII(upTo: 1 << 20) }
+  }
+
   private struct BytesKey: Hashable {
     let clip: Int
     let target: Target
