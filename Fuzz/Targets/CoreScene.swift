@@ -180,8 +180,9 @@ final class CoreScene {
     if owner == Self.daemon { owner = .none }
     let isFree = owner == .none && held.map { !ownerTime.isLater(than: $0.time) } ?? false
     promises.restarted(policy, keepsClip: isFree)
+    // As the shell does it: only what nobody owns is asked for, all else is adopted, and what was kept is dropped then.
+    if owner != .none { retained = nil }
     if owner == .none, let held {
-      // As the shell does it: only what nobody owns is asked for, all else is adopted.
       try carryOut(bridge.restore(held, at: now), because: .other)
     } else if let current {
       let change = OwnerChange(
