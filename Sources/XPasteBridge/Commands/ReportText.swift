@@ -204,7 +204,8 @@ enum StatusText {
     let place = subject["pid"]?.number.map { "pid \($0)" } ?? field(subject["origin"])
     // Of an interpreter, what it runs says more.
     let executable = (subject["script"] ?? subject["exe"])?["value"]?.text.map { Label.plain($0, to: 256) }
-    let names = Set((subject["candidates"]?.elements ?? []).compactMap { ($0["script"] ?? $0["exe"])?["value"]?.text })
+    let candidates = subject["candidates"]?.elements ?? []
+    let names = Set(candidates.compactMap { ($0["script"] ?? $0["exe"])?["value"]?.text })
     if !names.isEmpty {
       let choice = "one of " + names.sorted().map { Label.plain($0, to: 256) }.joined(separator: ", ")
       return label.map { "\(Label.plain($0, to: 64)) (\(choice))" } ?? choice

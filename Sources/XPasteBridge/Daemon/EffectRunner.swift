@@ -123,9 +123,9 @@ final class EffectRunner {
     hasPriority = display.raisePriority()
     earlier = EarlierClients(on: display)
     resolver.settle()
-    try takeLock()
+    try takeLock(isMarked: false)
     try marks.take(replaces: options.replaces)
-    if lock == nil { try takeLock() }
+    if lock == nil { try takeLock(isMarked: true) }
     options.onMarked()
     if options.isClipboardManager { acquireClipboardManager() }
     watchCutBuffers()
@@ -191,13 +191,18 @@ final class EffectRunner {
   }
 
   /// Takes the lock of this server, where there is a folder for it; a predecessor that is to be replaced may have it still.
-  private func takeLock() throws(RunnerError) {
+  private func takeLock(isMarked: Bool) throws(RunnerError) {
     guard let folder = options.lockFolder else { return }
     switch InstanceLock.take(server: display.serverMark(), in: folder) {
     case .taken(let taken): lock = taken
     case .held(let id):
-      guard !options.replaces else { return }
       let owner = ProcessRecord(id).map(resolver.resolve) ?? .unknown
+      if options.replaces {
+        // A predecessor lets go of the lock before it gives the mark up. One that never had the mark to give, since
+        // somebody else had taken it, would fight us for it.
+        guard isMarked, !marks.hasLingeringPredecessor else { return }
+        throw .refused(display: display.name, screen: display.screen, owner: owner)
+      }
       throw .alreadyRunning(display: display.name, screen: display.screen, owner: owner)
     case .impossible: return
     }

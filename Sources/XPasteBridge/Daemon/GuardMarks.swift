@@ -38,6 +38,9 @@ final class GuardMarks {
   /// Gives the marks up, which tells a successor that we are gone.
   func resign() { marks.forEach(display.resign) }
 
+  /// Whether a predecessor that was replaced hasn't gone.
+  var hasLingeringPredecessor: Bool { marks.contains(where: \.hasLingeringPredecessor) }
+
   /// The screen that `selection` marks.
   func screen(markedBy selection: Atom) -> Int? { marks.firstIndex { $0.selection.atom == selection } }
 
