@@ -7,7 +7,8 @@ public enum TransferFailure: Hashable, Sendable {
   /// More bytes than we keep.
   case tooLarge
   /// A chunk that contradicts the ones before: another type or format, or a second INCR; or fewer bytes in all than the
-  /// owner announced as the least. Another client may have written in our property, or ended the transfer early.
+  /// owner announced as the least; or a property that was written again, or deleted, before it was read. Another client may
+  /// have written in our property, or ended the transfer early.
   case malformed
   /// No answer, or no further chunk, in time.
   case timedOut
@@ -59,8 +60,14 @@ public struct IncomingTransfer: Hashable, Sendable {
   private var received = Payload()
   /// The bytes that an INCR answer announced as the least (ICCCM 2.7.2); 0 where it announced none.
   private var announced = 0
+  /// How often a value was stored before the answer.
+  private var storeCount = 0
   /// The atoms of a list answer, for TARGETS.
   public private(set) var atoms: [NamedAtom]?
+
+  /// Bytes that an owner stores at once at any server: the longest request without BIG-REQUESTS. Of more, some owners append
+  /// the rest (Wine).
+  static let oneRequestBytes = 65_535 * 4
 
   /// A conversion to `target` that has just been asked for.
   public init(target: Target) { self.target = target }
@@ -98,8 +105,9 @@ public struct IncomingTransfer: Hashable, Sendable {
     return .read
   }
 
-  /// The owner stored a value in the property. Before its answer this is the answer's own value, read later.
+  /// A value was stored in the property. Before the owner's answer this is the answer's own value, read later.
   public mutating func chunkStored() -> Step {
+    if state == .awaitingAnswer { storeCount += 1 }
     guard state == .awaitingChunk else { return .wait }
     state = .readingChunk
     return .read
@@ -123,6 +131,13 @@ public struct IncomingTransfer: Hashable, Sendable {
   }
 
   private mutating func readAnswer(_ value: PropertyValue) -> Step {
+    switch value {
+    case .atoms, .incremental:
+      guard storeCount <= 1 else { return fail(.malformed) }
+    case .value(_, _, let payload):
+      guard storeCount <= 1 || payload.count >= Self.oneRequestBytes else { return fail(.malformed) }
+    case .absent, .tooLarge: break
+    }
     switch value {
     case .value(let type, let format, let payload):
       (self.type, self.format, received) = (type, format, payload)
@@ -163,12 +178,9 @@ public struct IncomingTransfer: Hashable, Sendable {
       received.append(payload)
       state = .awaitingChunk
       return .wait
-    case .absent:
-      // Deleted by somebody else between the event and our reading: the next chunk will say how it goes on.
-      state = .awaitingChunk
-      return .wait
     case .tooLarge: return fail(.tooLarge)
-    case .atoms, .incremental: return fail(.malformed)
+    // What isn't there was deleted or written again by somebody else: the owner goes on, and this chunk would be missing.
+    case .absent, .atoms, .incremental: return fail(.malformed)
     }
   }
 }

@@ -144,7 +144,7 @@ extension Display {
       return requestor == window
     }
     guard case .selectionNotify(_, _, _, let property)? = answer, property != .none,
-      case .value(_, 32, let payload) = readAnswer(conversion, limit: 16), payload.count >= 4
+      case .value(_, 32, let payload) = readStored(conversion, limit: 16), payload.count >= 4
     else { return nil }
     let time = payload.withChunk(0) { $0.loadUnaligned(as: UInt32.self) }
     // Wine answers 0, which is no time.

@@ -115,11 +115,32 @@ extension Display {
       time: time.milliseconds)
   }
 
-  /// Reads and deletes the answer to `conversion`, at most `limit` bytes.
+  /// Reads and deletes the answer to `conversion`, at most `limit` bytes. What was written again since the event that told
+  /// of it isn't known to be the owner's, and counts as absent. Call it when that event has been taken, before any other.
   public func readAnswer(_ conversion: ConversionID, limit: Int) -> PropertyValue {
+    let value = readStored(conversion, limit: limit)
+    return wasRewritten(conversion) ? .absent : value
+  }
+
+  /// The same, whatever was written since.
+  func readStored(_ conversion: ConversionID, limit: Int) -> PropertyValue {
     guard let use = requestors.use(of: conversion) else { return .absent }
     return PropertyReader(xcb: xcb, atoms: atoms).readAndDelete(
       window: use.window, property: answerProperty(of: use), limit: limit)
+  }
+
+  /// Whether the answer's property changed between the event that told of it and its reading. The server tells of each
+  /// change in order, before it answers the reading: with nobody between, the first is that our reading deleted it.
+  private func wasRewritten(_ conversion: ConversionID) -> Bool {
+    guard let use = requestors.use(of: conversion) else { return false }
+    let property = answerProperty(of: use)
+    var deletions = 0
+    return isWaiting { event in
+      guard case .propertyChanged(use.window, property, let isDeleted, _) = event else { return false }
+      deletions += isDeleted ? 1 : 0
+      // After a deletion the owner may write its next chunk.
+      return isDeleted ? deletions > 1 : deletions == 0
+    }
   }
 
   /// Ends `conversion`; `isReusable` when nothing can still arrive on its window.

@@ -137,6 +137,63 @@ import Testing
     #expect(display.openConversionCount == 1)
   }
 
+  /// Another client that writes into our property, or deletes it, before we have read the owner's answer is noticed.
+  @Test(arguments: [["store"], ["delete", "store"], ["delete"], []])
+  func rewrittenAnswerIsAbsent(changes: [String]) throws {
+    let owner = peer.makeWindow()
+    peer.own("CLIPBOARD", with: owner)
+    let target = display.atoms.intern("UTF8_STRING")
+    display.convert(ConversionID(1), selection: clipboard.atom, target: target.atom, time: .current)
+    display.flush()
+    guard
+      case .conversionRequested(let request) = try peer.incoming(
+        "request", { if case .conversionRequested = $0 { true } else { false } })
+    else { return }
+    peer.store(
+      Payload([104, 105]), chunk: 0, type: target.atom, format: 8, in: request.property, of: request.requestor)
+    peer.notify(request, property: request.property)
+    peer.synchronize()
+    #expect(
+      try display.incoming("answer", { if case .conversionAnswered = $0 { true } else { false } })
+        == .conversionAnswered(ConversionID(1), stored: true))
+    for change in changes {
+      if change == "delete" {
+        _ = peer.xcb.deleteProperty(window: request.requestor.id, property: request.property.id)
+      } else {
+        peer.store(
+          Payload([111, 111]), chunk: 0, type: target.atom, format: 8, in: request.property, of: request.requestor)
+      }
+    }
+    peer.synchronize()
+    let value = display.readAnswer(ConversionID(1), limit: 10)
+    #expect(
+      value == (changes.isEmpty ? .value(type: target, format: 8, payload: Payload([104, 105])) : .absent))
+  }
+
+  /// The owner's next chunk may come as soon as ours is deleted, and is no change of ours.
+  @Test func nextChunkIsNoChange() throws {
+    let owner = peer.makeWindow()
+    peer.own("CLIPBOARD", with: owner)
+    let target = display.atoms.intern("UTF8_STRING")
+    display.convert(ConversionID(1), selection: clipboard.atom, target: target.atom, time: .current)
+    display.flush()
+    guard
+      case .conversionRequested(let request) = try peer.incoming(
+        "request", { if case .conversionRequested = $0 { true } else { false } })
+    else { return }
+    peer.notify(request, property: request.property)
+    peer.synchronize()
+    _ = try display.incoming("answer", { if case .conversionAnswered = $0 { true } else { false } })
+    for byte in [UInt8(1), 2, 3] {
+      peer.store(
+        Payload([byte]), chunk: 0, type: target.atom, format: 8, in: request.property, of: request.requestor)
+      peer.synchronize()
+      _ = try display.incoming("chunk", { if case .chunkStored = $0 { true } else { false } })
+      #expect(
+        display.readAnswer(ConversionID(1), limit: 10) == .value(type: target, format: 8, payload: Payload([byte])))
+    }
+  }
+
   @Test func forgedEventsAreDropped() throws {
     let victim = peer.makeWindow()
     let target = peer.atoms.intern("STRING").atom
