@@ -225,7 +225,8 @@ enum StatusText {
     case "outside-audience":
       return "the clip's audience, set by \(reason["copied"].map { self.reason($0) } ?? "-")"
     case "could-be":
-      return "\(reason["reason"].map { self.reason($0) } ?? "-"), which could be about an app that isn't known for certain"
+      let certain = reason["reason"].map { self.reason($0) } ?? "-"
+      return "\(certain), which could be about an app that isn't known for certain"
     case "locked": return "the lock, since the policy files have errors"
     case "lockdown": return "the lockdown that somebody has set"
     default: return "-"

@@ -98,7 +98,9 @@ final class Bridge {
   func audit() throws -> [AuditLine] {
     try sync()
     let text = (try? Data(contentsOf: URL(fileURLWithPath: auditPath))) ?? Data()
-    return try text.split(separator: 10).map { AuditLine(try Event(line: Data($0), from: auditPath)) }
+    let lines = try text.split(separator: 10).map { try Event(line: Data($0), from: auditPath) }
+    // What the daemon records of itself has an event in place of an action.
+    return lines.filter { $0.text("event") == nil }.map(AuditLine.init)
   }
 
   /// Replaces the policy file by rename, as editors do, and has it loaded.
