@@ -133,10 +133,13 @@ extension Bridge {
   ) -> AuditRecord {
     let isRefusal = outcome == .refused || outcome == .emptied || outcome == .replaced
     let terms = decision.obligations
+    // Nobody who marks text has asked for anything that could be refused.
+    let isMarking = (kind == .copy || kind == .cut) && (selection == atoms.primary || selection == atoms.secondary)
+    let notifiesByDefault = (isRefusal || limit != nil) && !isMarking
     var record = AuditRecord(
       kind: kind, selection: policyName(of: selection), source: source, destination: destination, targets: targets,
       bytes: bytes, verdict: decision.verdict, reason: decision.reason, outcome: outcome, limit: limit,
-      message: terms.message, notifies: kind != .list && (terms.notify ?? (isRefusal || limit != nil)),
+      message: terms.message, notifies: kind != .list && (terms.notify ?? notifiesByDefault),
       isAlwaysWritten: terms.audit
         ?? (isRefusal || limit != nil || terms.notEnforced != nil || decision.verdict == .ask))
     record.notEnforced = terms.notEnforced

@@ -11,6 +11,19 @@ import Testing
     return PolicySet(managed: ruleset, user: Ruleset())
   }
 
+  /// Who marks text hasn't asked for anything that could be refused; who copies has.
+  @Test(arguments: [nil, true] as [Bool?]) func markingBringsNoNotice(notify: Bool?) {
+    let denied = Policies.rule("no copies", .deny) {
+      $0.from = Policies.apps("Ledger")
+      $0.obligations.notify = notify
+    }
+    var stage = Stage(policy([denied], .own))
+    stage.copy(marked(Apps.ledger, "M", 0x50_0001), on: stage.primary)
+    #expect(stage.audit.map(\.notifies) == [notify ?? false] && stage.audit.last?.isAlwaysWritten == true)
+    stage.copy(marked(Apps.ledger, "C", 0x58_0001))
+    #expect(stage.audit.last?.selection == "clipboard" && stage.audit.last?.notifies == true)
+  }
+
   /// Neither of the two is ever taken for the other (K02 B017, K07 B073, B074, K10 B106), and Xdnd's is nobody's business.
   @Test func selectionsDoNotMix() {
     var stage = Stage(policy([], .own))

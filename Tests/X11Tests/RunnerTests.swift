@@ -325,17 +325,21 @@ import Testing
   }
 
   /// The mark of a screen converts what ICCCM 2.6.2 asks of every owner; the rest is refused and not left unanswered.
-  @Test func managerSelectionRefusesConversions() throws {
+  @Test(arguments: [
+    ("_XPASTEBRIDGE_S0", "STRING", false), ("_XPASTEBRIDGE_S0", "TIMESTAMP", true),
+    ("CLIPBOARD_MANAGER", "TARGETS", true), ("CLIPBOARD_MANAGER", "TIMESTAMP", true),
+  ])
+  func managerSelectionsConvert(_ selection: String, _ target: String, isAnswered: Bool) throws {
     let runner = try runner()
     try runner.start()
     let conversion = ConversionID(1)
     peer.convert(
-      conversion, selection: peer.atoms.intern("_XPASTEBRIDGE_S0").atom, target: Atom(31), time: .current)
+      conversion, selection: peer.atoms.intern(selection).atom, target: peer.atoms.intern(target).atom, time: .current)
     peer.synchronize()
     runner.synchronize()
     #expect(
-      try peer.incoming("refusal", { if case .conversionAnswered = $0 { true } else { false } })
-        == .conversionAnswered(conversion, stored: false))
+      try peer.incoming("answer", { if case .conversionAnswered = $0 { true } else { false } })
+        == .conversionAnswered(conversion, stored: isAnswered))
   }
 
   @Test func ownershipTimeComesFromTheOwner() throws {

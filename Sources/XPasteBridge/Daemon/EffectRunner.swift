@@ -63,7 +63,7 @@ final class EffectRunner {
   private var adoptionCount: UInt64 = 0
   private let marks: GuardMarks
   private var lock: InstanceLock?
-  private var clipboardManager: ManagerSelection?
+  private var clipboardManager: ManagerSelection? { didSet { bridge.managerTime = clipboardManager?.time } }
   private var managerPace = RetakePace()
   /// When CLIPBOARD_MANAGER, claimed in the name of our window, is taken back.
   private var managerDue: MonotonicTime?
