@@ -33,6 +33,10 @@ public enum Condition: Hashable, Sendable {
     case size
     case sensitive
     case sameApp = "same-app"
+
+    /// Its place in that order.
+    var place: Int { Key.places[self] ?? 0 }
+    private static let places = Dictionary(uniqueKeysWithValues: zip(allCases, 0...))
   }
 
   /// Its key.
@@ -65,6 +69,23 @@ public enum Condition: Hashable, Sendable {
     case .to(let matcher): side == .destination ? matcher : nil
     case .apps(let matcher): side == (action == .paste ? .destination : .source) ? matcher : nil
     case .actions, .selection, .targets, .size, .sensitive, .sameApp: nil
+    }
+  }
+
+  /// Whether it demands an app that isn't known for certain.
+  var namesUnknown: Bool {
+    switch self {
+    case .from(let matcher), .to(let matcher), .apps(let matcher): matcher.namesUnknown()
+    case .actions, .selection, .targets, .size, .sensitive, .sameApp: false
+    }
+  }
+
+  /// Whether it demands an app that `subject` could be.
+  public func couldBe(about subject: Subject, groups: [String: Matcher]) -> Bool {
+    switch self {
+    case .from(let matcher), .to(let matcher), .apps(let matcher):
+      matcher.answer(for: subject, groups: groups) == .couldBe
+    case .actions, .selection, .targets, .size, .sensitive, .sameApp: false
     }
   }
 

@@ -73,6 +73,11 @@ private struct CoverageSearch {
 
   /// The first of the rules seen before that leaves nothing for this one, which is then remembered itself.
   mutating func earlierRule(covering rule: Rule, _ number: Int) -> Int? {
+    guard rule.apps != nil else {
+      let whole = Candidate(rule, number: number)
+      defer { remember(whole) }
+      return earlierRule(covering: whole)
+    }
     let parts = rule.parts.map { Candidate($0, number: number) }
     defer { for part in parts { remember(part) } }
     var first: Int?

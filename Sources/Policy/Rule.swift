@@ -46,14 +46,12 @@ public struct Rule: Hashable, Sendable {
 
   /// The condition of this key; `nil` where it demands nothing. What is set has to be of the key.
   public subscript(_ key: Condition.Key) -> Condition? {
-    get { conditions.first { $0.key == key } }
+    get { conditions.firstIndex { $0.key == key }.map { conditions[$0] } }
     set {
       precondition(newValue.map { $0.key == key } ?? true, "a condition of another key")
-      conditions.removeAll { $0.key == key }
+      if let place = conditions.firstIndex(where: { $0.key == key }) { conditions.remove(at: place) }
       guard let newValue else { return }
-      let order = Condition.Key.allCases
-      let place = order.firstIndex(of: key) ?? 0
-      let next = conditions.firstIndex { (order.firstIndex(of: $0.key) ?? 0) > place }
+      let next = conditions.firstIndex { $0.key.place > key.place }
       conditions.insert(newValue, at: next ?? conditions.endIndex)
     }
   }
@@ -104,10 +102,21 @@ public struct Rule: Hashable, Sendable {
 
   /// What it decides where `apps` is the app in which a drag begins.
   var ownActionBits: ActionBits {
+    var named: ActionBits?
+    var (hasTo, hasApps, hasSelection) = (false, false, false)
+    // One pass: this is asked of ten thousand rules several times.
+    for condition in conditions {
+      switch condition {
+      case .actions(let actions): named = actions.reduce(into: ActionBits()) { $0.insert(ActionBits($1)) }
+      case .to: hasTo = true
+      case .apps: hasApps = true
+      case .selection: hasSelection = true
+      case .from, .targets, .size, .sensitive, .sameApp: break
+      }
+    }
     var decided = ActionBits.all
-    let named = actions.map { $0.reduce(into: ActionBits()) { $0.insert(ActionBits($1)) } }
     if let named { decided = named.contains(.paste) ? named.union(.drag) : named }
-    if to != nil { decided.formIntersection([.paste, .drag]) }
+    if hasTo { decided.formIntersection([.paste, .drag]) }
     switch verdict {
     case .private:
       decided.subtract([.paste, .drag])
@@ -116,8 +125,8 @@ public struct Rule: Hashable, Sendable {
     case .allow, .deny: break
     }
     let isDragNamed = named?.contains(.drag) ?? false
-    let isOfPastesAlone = apps != nil && verdict != .private && (named != nil || verdict != .deny)
-    if !isDragNamed, selections != nil || isOfPastesAlone { decided.remove(.drag) }
+    let isOfPastesAlone = hasApps && verdict != .private && (named != nil || verdict != .deny)
+    if !isDragNamed, hasSelection || isOfPastesAlone { decided.remove(.drag) }
     return decided
   }
 
@@ -172,7 +181,7 @@ public struct Rule: Hashable, Sendable {
   // MARK: what they mean together
 
   /// Whether it is about apps that aren't known for certain.
-  public var namesUnknown: Bool { [from, to, apps].contains { $0?.namesUnknown() ?? false } }
+  public var namesUnknown: Bool { conditions.contains(where: \.namesUnknown) }
 
   /// Whether it can only be judged once the content is known.
   public var needsContent: Bool { conditions.contains(where: \.needsContent) }

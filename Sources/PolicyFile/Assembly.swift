@@ -188,7 +188,6 @@ struct Assembly {
   /// A rule that is limited to single selections says nothing of the others, nor of drags, which are on none.
   private func warnAboutWhatStaysOpen(_ ruleset: Ruleset) {
     guard report.errors.isEmpty else { return }
-    let refusing = (outer.rules + ruleset.rules).filter { $0.verdict != .allow }
     if let byDefault = outer.defaultDecision ?? ruleset.defaultDecision, byDefault.verdict != .allow {
       guard ruleset.defaultDecision != nil, ruleset.secondary == nil else { return }
       return report.warn(
@@ -196,7 +195,11 @@ struct Assembly {
         "the default decides nothing on SECONDARY, nor on selections that programs make up: two that agree can pass content there",
         hint: "`secondary: guard` empties SECONDARY where copies are refused; of other names see docs/threats.md")
     }
-    for rule in ruleset.rules where rule.verdict != .allow || rule.obligations.protect {
+    // By their numbers: copies of ten thousand rules take milliseconds.
+    let suspects = ruleset.rules.indices.filter { mayLeaveOpen(ruleset.rules[$0]) }
+    guard !suspects.isEmpty else { return }
+    let refusing = (outer.rules + ruleset.rules).filter { $0.verdict != .allow }
+    for rule in suspects.map({ ruleset.rules[$0] }) {
       guard let names = rule.selections else {
         warnAboutCopiesAlone(rule, refusing)
         continue
@@ -214,6 +217,12 @@ struct Assembly {
     }
   }
 
+  /// Whether it is worth asking what else a rule should say.
+  private func mayLeaveOpen(_ rule: Rule) -> Bool {
+    guard rule.verdict != .allow || rule.obligations.protect else { return false }
+    return rule.selections != nil || rule.verdict == .deny && rule.actions != nil
+  }
+
   /// A rule that denies copies and doesn't say a word of pastes and drags leaves open that the same is dragged out.
   private func warnAboutCopiesAlone(_ rule: Rule, _ refusing: [Rule]) {
     guard rule.verdict == .deny, rule.decides(.copy), !rule.decides(.drag),
@@ -227,16 +236,19 @@ struct Assembly {
 
   /// Which rules count for an app that isn't known for certain, unless a rule about `unknown` comes first.
   private func warnAboutUnsureApps(_ ruleset: Ruleset, _ groups: [String: Matcher]) {
-    guard report.errors.isEmpty, !(outer.rules + ruleset.rules).contains(where: \.namesUnknown) else { return }
-    let concerned = ruleset.rules.filter { rule in
-      guard rule.verdict != .allow else { return false }
-      return [rule.from, rule.to, rule.apps].contains { $0?.answer(for: .unknown, groups: groups) == .couldBe }
+    guard report.errors.isEmpty, !outer.rules.contains(where: \.namesUnknown),
+      !ruleset.rules.contains(where: \.namesUnknown)
+    else { return }
+    // By their numbers: copies of ten thousand rules take milliseconds.
+    let concerned = ruleset.rules.indices.filter { number in
+      ruleset.rules[number].verdict != .allow
+        && ruleset.rules[number].conditions.contains { $0.couldBe(about: .unknown, groups: groups) }
     }
     guard let first = concerned.first else { return }
-    let names = concerned.prefix(3).map { "`\($0.reference.name)`" }.joined(separator: ", ")
+    let names = concerned.prefix(3).map { "`\(ruleset.rules[$0].reference.name)`" }.joined(separator: ", ")
     let rest = concerned.count > 3 ? " and \(concerned.count - 3) more" : ""
     report.warn(
-      .unsureApps, at: first.reference.position,
+      .unsureApps, at: ruleset.rules[first].reference.position,
       "an app that isn't known for certain meets the strictest of what it could be: here \(names)\(rest)",
       hint: "a first rule with `from: unknown` or `to: unknown` decides otherwise")
   }
@@ -307,16 +319,19 @@ struct Assembly {
   }
 
   private func warnAboutPrimary(_ ruleset: Ruleset) {
-    let concerned = ruleset.rules.filter { $0.selections.map { $0.contains("primary") } ?? true }
     let hint = "add `selection: clipboard`, and say in a rule of its own what PRIMARY and drags may carry"
-    for rule in concerned where rule.obligations.protect {
+    func concernsPrimary(_ rule: Rule) -> Bool { rule.selections?.contains("primary") ?? true }
+    for number in ruleset.rules.indices where ruleset.rules[number].obligations.protect {
+      let rule = ruleset.rules[number]
+      guard concernsPrimary(rule) else { continue }
       report.warn(
         .protectsPrimary, at: rule.reference.position,
         "`\(rule.reference.name)` takes what is marked from its app as soon as it has been read, and most programs then drop "
           + "the highlight",
         hint: hint)
     }
-    guard report.errors.isEmpty, let first = concerned.first(where: { $0.verdict == .deny && $0.decides(.copy) })
+    guard report.errors.isEmpty,
+      let first = ruleset.rules.first(where: { $0.verdict == .deny && $0.decides(.copy) && concernsPrimary($0) })
     else { return }
     report.warn(
       .protectsPrimary, at: first.reference.position,

@@ -92,6 +92,8 @@ public struct Diagnostic: Hashable, Sendable, Comparable, CustomStringConvertibl
     case protectsPrimary = "protects-primary"
     /// Warning: a file that looks like a policy and isn't read for its name.
     case ignoredFile = "ignored-file"
+    /// Warning: somebody but root can change a managed file or folder.
+    case openToChange = "open-to-change"
     /// The file says that it ends with a mark, and doesn't.
     case cutOff = "cut-off"
   }

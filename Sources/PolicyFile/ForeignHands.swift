@@ -1,4 +1,5 @@
 @preconcurrency import Glibc
+import Policy
 
 extension PolicyDirectories {
   /// The folders and files of the managed side, and the folders on the way to them, that somebody but root may change, by
@@ -12,6 +13,16 @@ extension PolicyDirectories {
       }
     }
     return found.sorted()
+  }
+
+  /// The same as warnings, for whoever checks the installed files.
+  public func warningsOfChange(_ files: [SourceFile]) -> [Diagnostic] {
+    changeableByOthers(files).map { path in
+      Diagnostic(
+        .openToChange, at: SourcePosition(file: path, line: 1, column: 1),
+        "expected managed files that root alone can change, found `\(path)`, which others can",
+        hint: "give it to root and take the permission to write from group and others")
+    }
   }
 
   private static func folder(of path: String) -> String {

@@ -29,9 +29,18 @@ import Testing
       [("UTF8_STRING", .bytes([65])), ("text/html", .bytes([66, 67])), ("XdndDirectSave0", .bytes([83]))])
   }
 
-  @Test("where no rule is about pastes or drags nobody hears of one")
+  @Test("a rule about pastes has drags heard of: they are pastes")
+  func heard() {
+    let stage = dragging(Policies.financeStays, texts())
+    #expect(stage.bridge.watchedSelections.contains(stage.atoms.drag))
+  }
+
+  @Test("without a rule that could refuse a drag nobody hears of one")
   func unheard() {
-    for policy in [Policies.owning, Policies.denyLedgerCopies] {
+    let copiesAlone = Policies.set([
+      Policies.rule("no copies", .deny, line: 4) { ($0.apps, $0.actions) = (Policies.apps("Ledger"), [.copy]) }
+    ])
+    for policy in [Policies.owning, copiesAlone] {
       let stage = dragging(policy, texts())
       #expect(!stage.bridge.watchedSelections.contains(stage.atoms.drag))
       #expect(stage.effects.isEmpty && stage.bridge.nextDeadline == nil)

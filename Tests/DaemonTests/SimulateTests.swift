@@ -50,8 +50,8 @@ struct SimulateTests {
   ) -> String {
     let record = AuditRecord(
       kind: kind, selection: selection, source: exe.map { subject($0, 1) },
-      destination: kind == .paste ? subject("/usr/bin/browser", 2) : nil, targets: targets, bytes: bytes,
-      verdict: verdict, reason: .builtInDefault, outcome: outcome, count: count)
+      destination: [.paste, .list].contains(kind) ? subject("/usr/bin/browser", 2) : nil, targets: targets,
+      bytes: bytes, verdict: verdict, reason: .builtInDefault, outcome: outcome, count: count)
     return AuditEntry(record: record, milliseconds: 0, display: ":1").json.description
   }
 
@@ -71,6 +71,19 @@ struct SimulateTests {
     #"{"schema":1,"time":"2026-01-01T00:00:00.000Z","display":":1","suppressed":4}"#,
     "{\"schema\":2}", "no record at all",
   ]
+
+  /// Firefox and Qt ask for no content where the list has none: the list is all that is written of the paste.
+  @Test func aRefusedListIsAPaste() {
+    let lines = [
+      Self.line("/opt/other", kind: .list, bytes: 0, verdict: .deny, outcome: .refused, count: 2),
+      Self.line("/opt/notes", kind: .list, targets: ["UTF8_STRING", "text/html"], verdict: .deny, outcome: .refused),
+      Self.line("/opt/notes", kind: .list, targets: ["UTF8_STRING"], outcome: .served),
+    ]
+    let path = file(Self.policy, "p.yaml")
+    let result = run("policy", "simulate", file(lines.joined(separator: "\n") + "\n", "lists.jsonl"), "--policy", path)
+    #expect(result.output.contains("3 decisions replayed, 2 would change"))
+    #expect(result.output.contains("2 × paste of UTF8_STRING on clipboard from class=C1,exe=/opt/other"))
+  }
 
   @Test func changesAreCountedAndNothingIsGuessed() {
     let audit = file(Self.lines.joined(separator: "\n") + "\n", "audit.jsonl")

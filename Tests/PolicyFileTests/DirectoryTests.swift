@@ -51,6 +51,20 @@ import Testing
       ])
   }
 
+  @Test func managedFilesThatOthersCanChangeAreSaid() throws {
+    let file = try write("etc/10.yaml", named("a"))
+    for path in [file, root + "/etc"] {
+      try #require(chmod(path, 0o777) == 0)
+      let said = directories.warningsOfChange(directories.read().managed)
+      #expect(said.contains { $0.kind == .openToChange && $0.position.file.hasSuffix(path) }, "\(path)")
+      try #require(chmod(path, 0o755) == 0)
+    }
+    try write("user/10.yaml", named("b"))
+    try #require(chmod(root + "/user/10.yaml", 0o666) == 0)
+    let said = directories.warningsOfChange(directories.read().managed)
+    #expect(!said.contains { $0.position.file.contains("/user/") })
+  }
+
   @Test func orderReplacementAndMask() throws {
     try write("vendor/10.yaml", named("vendor10"))
     try write("vendor/20.yaml", named("vendor20"))

@@ -40,7 +40,7 @@ import Testing
   /// These come from reading folders; DirectoryTests has them.
   static let ofFiles: Set<Diagnostic.Kind> = [
     .unreadable, .notRegular, .changedWhileRead, .tooLarge, .ignoredFile, .pathIsLink, .pathIsScript, .pathIsMissing,
-    .folderLimit,
+    .folderLimit, .openToChange,
   ]
 
   @Test func everyKindHasAGolden() throws {

@@ -50,6 +50,7 @@ import Testing
     let warnings: Set<Diagnostic.Kind> = [
       .declaredGrant, .anyFolder, .unsureApps, .unusedGroup, .protectsPrimary, .ignoredFile, .leftOpen,
       .emptyIntersection, .pathIsLink, .pathIsScript, .pathIsMissing, .dragsCovered,
+      .openToChange,
     ]
     let all = Self.loaderAlone.union(Self.inPart).union(Self.both).union(warnings)
     #expect(all == Set(Diagnostic.Kind.allCases))

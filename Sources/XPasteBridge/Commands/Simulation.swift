@@ -7,7 +7,7 @@ struct Simulation {
   enum Omission: String, CaseIterable {
     /// The line is no audit record of this version.
     case unreadable
-    /// The record is of something that no rule decides: a list of targets, a clear, an expiry, a cut buffer.
+    /// The record is of something that no rule decides: a list that was answered, a clear, an expiry, a cut buffer.
     case undecided
     /// The record doesn't say who copied.
     case source
@@ -76,7 +76,7 @@ struct Simulation {
     guard json["event"] == nil else { return }
     guard let record = AuditEntry(json: json)?.record else { return omit(.unreadable) }
     let count = max(1, record.count)
-    guard let action = Action(rawValue: record.kind.rawValue), !record.selection.hasPrefix("CUT_BUFFER") else {
+    guard let action = Self.action(of: record), !record.selection.hasPrefix("CUT_BUFFER") else {
       return omit(.undecided, count)
     }
     guard let source = record.source, !action.hasDestination || record.destination != nil else {
@@ -96,12 +96,19 @@ struct Simulation {
       replayed += count
       guard decision.verdict != record.verdict else { return }
       let change = Change(
-        kind: record.kind, from: record.verdict, to: decision.verdict, source: source.summary,
+        kind: AuditRecord.Kind(action), from: record.verdict, to: decision.verdict, source: source.summary,
         destination: request.destination?.summary, selection: record.selection, recorded: record.reason,
         reason: decision.reason)
       changes[change, default: 0] += count
       examples[change] = examples[change] ?? record.targets.first
     }
+  }
+
+  /// What was decided. A program that finds nothing in the list that it may have doesn't ask for content: then the refused list
+  /// is the only record of a user's paste.
+  private static func action(of record: AuditRecord) -> Action? {
+    if record.kind == .list, record.outcome == .refused, record.destination != nil { return .paste }
+    return Action(rawValue: record.kind.rawValue)
   }
 
   private mutating func omit(_ omission: Omission, _ count: Int = 1) { omissions[omission, default: 0] += count }

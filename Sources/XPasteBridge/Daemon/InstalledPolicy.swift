@@ -62,10 +62,12 @@ nonisolated struct InstalledPolicy: PolicySource {
   func read() -> PolicyFindings {
     let (files, result) = directories.load()
     let paths = (files.managed + files.user).map(\.path)
+    let changeable = directories.warningsOfChange(files.managed)
     switch result {
-    case .success(let loaded): return PolicyFindings(policy: loaded.policy, files: paths, warnings: loaded.warnings)
+    case .success(let loaded):
+      return PolicyFindings(policy: loaded.policy, files: paths, warnings: loaded.warnings + changeable)
     case .failure(let found):
-      return PolicyFindings(policy: nil, files: paths, errors: found.errors, warnings: found.warnings)
+      return PolicyFindings(policy: nil, files: paths, errors: found.errors, warnings: found.warnings + changeable)
     }
   }
 }
