@@ -43,7 +43,7 @@ enum HeavyExceptions {
 
   /// The owner's other encodings of the pixels that it also offers as PNG.
   private static let encodedAgain: Set<String> = [
-    "image/bmp", "image/x-bmp", "image/x-MS-bmp", "image/x-icon", "image/x-ico", "image/x-win-bitmap",
+    "image/x-bmp", "image/x-MS-bmp", "image/x-icon", "image/x-ico", "image/x-win-bitmap",
     "image/vnd.microsoft.icon", "application/ico", "image/ico", "image/icon", "text/ico", "image/tiff", "image/jpeg",
     "image/gif", "image/webp", "application/x-openoffice-bitmap",
   ]
