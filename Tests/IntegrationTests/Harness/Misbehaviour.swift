@@ -64,10 +64,10 @@ struct Misbehaviour: Sendable, CustomTestStringConvertible {
 
   /// What isn't bad behaviour: asking, telling, waiting, and the right answer.
   static let harmless: [Peer: Set<String>] = [
-    .owner: ["do=serve", "status", "windows", "watch", "owner", "sync", "quit", "focus", "drop", "reset"],
+    .owner: ["do=serve", "status", "windows", "watch", "owner", "sync", "quit", "focus", "drop", "reset", "root"],
     .requestor: [
       "status", "windows", "watch", "owner", "sync", "quit", "focus", "resources", "hex=", "out=", "each=", "deadline=",
-      "targets",
+      "targets", "root",
     ],
   ]
 
