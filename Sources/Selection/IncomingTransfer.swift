@@ -65,8 +65,8 @@ public struct IncomingTransfer: Hashable, Sendable {
   /// The atoms of a list answer, for TARGETS.
   public private(set) var atoms: [NamedAtom]?
 
-  /// Bytes that an owner stores at once at any server: the longest request without BIG-REQUESTS. Of more, some owners append
-  /// the rest (Wine).
+  /// Bytes that an owner stores at once at any server: the longest request without BIG-REQUESTS. Of more, an owner may append
+  /// the rest.
   static let oneRequestBytes = 65_535 * 4
 
   /// A conversion to `target` that has just been asked for.

@@ -36,15 +36,16 @@ public enum EmptyHold {
   }
 
   private static func wait(for display: Display, until deadline: MonotonicTime) {
-    let now = MonotonicTime.now
-    guard now < deadline else { return }
     var entry = pollfd(fd: display.fileDescriptor, events: Int16(POLLIN), revents: 0)
-    _ = poll(&entry, 1, Int32(clamping: (deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000))
+    _ = poll(&entry, 1, milliseconds(until: deadline))
   }
 
-  private static func sleep(until deadline: MonotonicTime) {
+  private static func sleep(until deadline: MonotonicTime) { _ = poll(nil, 0, milliseconds(until: deadline)) }
+
+  /// What is left, rounded up; 0 when `deadline` has passed.
+  private static func milliseconds(until deadline: MonotonicTime) -> Int32 {
     let now = MonotonicTime.now
-    guard now < deadline else { return }
-    _ = poll(nil, 0, Int32(clamping: (deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000))
+    guard now < deadline else { return 0 }
+    return Int32(clamping: (deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
   }
 }

@@ -114,27 +114,9 @@ private nonisolated final class PolicyExchange: @unchecked Sendable {
 
   deinit { close(done) }
 
-  /// Starts the thread. Signals stay with the loop's.
+  /// Starts the thread.
   func start() throws(SystemFailure) {
-    var all = sigset_t()
-    var former = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_BLOCK, &all, &former)
-    defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
-    var thread = pthread_t()
-    let pointer = Unmanaged.passRetained(self)
-    let code = pthread_create(
-      &thread, nil,
-      { pointer in
-        pthread_setname_np(pthread_self(), "policy")
-        if let pointer { Unmanaged<PolicyExchange>.fromOpaque(pointer).takeRetainedValue().run() }
-        return nil
-      }, pointer.toOpaque())
-    guard code == 0 else {
-      pointer.release()
-      throw SystemFailure(call: "pthread_create", code: code)
-    }
-    pthread_detach(thread)
+    try DetachedThread.start("policy") { self.run() }
   }
 
   private func run() {

@@ -20,24 +20,6 @@ final class OpeningWatch {
       (self.text, self.journalFields) = (Array(text.utf8), journalFields)
     }
 
-    /// Starts the thread. Signals stay with the loop's.
-    func start() {
-      var all = sigset_t()
-      var former = sigset_t()
-      sigfillset(&all)
-      pthread_sigmask(SIG_BLOCK, &all, &former)
-      defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
-      var thread = pthread_t()
-      let pointer = Unmanaged.passRetained(self)
-      let code = pthread_create(
-        &thread, nil,
-        { pointer in
-          if let pointer { Unmanaged<Orders>.fromOpaque(pointer).takeRetainedValue().run() }
-          return nil
-        }, pointer.toOpaque())
-      if code == 0 { pthread_detach(thread) } else { pointer.release() }
-    }
-
     /// Waits until the display is open, or ends the process.
     func run() {
       var entry = pollfd(fd: done, events: Int16(POLLIN), revents: 0)
@@ -63,7 +45,8 @@ final class OpeningWatch {
     let orders = Orders(
       done: fcntl(done, F_DUPFD_CLOEXEC, 3), milliseconds: milliseconds, output: output, text: text,
       journalFields: journalFields)
-    orders.start()
+    // Without a thread nothing is watched.
+    try? DetachedThread.start("opening") { orders.run() }
   }
 
   /// The display has answered.
