@@ -1,4 +1,4 @@
-# XPasteBridge. `make help` lists the goals.
+# XPasteBridge. `make help` lists the targets.
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
@@ -33,7 +33,7 @@ SWIFT_RELEASE = swift build --scratch-path $(SCRATCH) -c release --static-swift-
 SWIFT_BUILD = $(SWIFT_RELEASE) --product xpastebridge && $(SWIFT_RELEASE) --product xpastebridge-action
 export XPASTEBRIDGE = $(abspath $(BINARY))
 
-help: ## List the goals
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 	@echo
 	@echo "Variables: PREFIX (now $(PREFIX)), DESTDIR, SCRATCH (now $(SCRATCH));"
