@@ -18,10 +18,13 @@ public struct ContentStore: Hashable, Sendable {
   public var chunk: Int?
   /// Why it may move.
   public var grant: Grant
+  /// Whether nobody but the requestor may read it there, even for a moment (`protect: true`).
+  public var isProtected: Bool
 
   /// Describes a store that `grant` permits.
   public init(
-    window: Window, property: Atom, type: Atom, format: Int, payload: Payload, chunk: Int?, grant: Grant
+    window: Window, property: Atom, type: Atom, format: Int, payload: Payload, chunk: Int?, grant: Grant,
+    isProtected: Bool
   ) {
     self.window = window
     self.property = property
@@ -30,6 +33,7 @@ public struct ContentStore: Hashable, Sendable {
     self.payload = payload
     self.chunk = chunk
     self.grant = grant
+    self.isProtected = isProtected
   }
 }
 

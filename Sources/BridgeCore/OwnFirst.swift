@@ -297,10 +297,12 @@ extension Bridge {
 
   // MARK: what the shell asks
 
-  /// Whether CLIPBOARD is in nobody's hands any more but ours, or is to be left where it is.
+  /// Whether CLIPBOARD is in nobody's hands any more but ours, or is to be left where it is, and nothing of it lies on a window.
   public var isCopyTaken: Bool {
     switch phases[atoms.clipboard] {
-    case .held, .foreign, .guarded: true
+    // A probe has the source write its content once more.
+    case .held: probes.isEmpty
+    case .foreign, .guarded: true
     case .capturing(let capture): capture.isOurs || capture.isOverdue
     case .unowned, .overtaken, .lingering, .deferred, .claiming, .settling, nil: false
     }

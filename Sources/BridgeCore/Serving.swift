@@ -260,10 +260,11 @@ extension Bridge {
   /// without looking at the list, and sources answer them (measured: x11vnc and xclip). Decided as a form of its own.
   private func sameBytes(as target: Target, in clip: Clip, on selection: NamedAtom) -> Clip.Entry? {
     guard TargetList.isPlainText(target.name), selection != atoms.drag else { return nil }
-    let texts = clip.entries.map(\.representation).filter {
-      TargetList.isPlainText($0.target.name) && $0.format == 8 && $0.payload.isASCII(upTo: Self.spelledBytes)
-    }
-    guard let text = texts.first else { return nil }
+    let texts = clip.entries.map(\.representation).filter { TargetList.isPlainText($0.target.name) }
+    // An ASCII form beside others may have lost letters: Qt writes `?` for what the locale's encoding lacks.
+    guard let text = texts.first, text.format == 8, text.payload.isASCII(upTo: Self.spelledBytes),
+      texts.allSatisfy({ $0.format == 8 && $0.payload == text.payload })
+    else { return nil }
     // TEXT stands for whichever encoding the owner likes (ICCCM 2.6.2).
     let type = target.name == "TEXT" ? atoms.string : target
     let form = Representation(target: target, type: type, format: 8, payload: text.payload)

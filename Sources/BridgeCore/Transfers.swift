@@ -40,7 +40,8 @@ extension Bridge {
         .store(
           ContentStore(
             window: key.window, property: key.property, type: form.type.atom, format: form.format,
-            payload: form.payload, chunk: form.payload.isEmpty ? nil : 0, grant: grant)))
+            payload: form.payload, chunk: form.payload.isEmpty ? nil : 0, grant: grant,
+            isProtected: isProtected(clip.source, on: selection))))
       return (
         before, served(form, decision, clip.source, subject, selection, isOneShot: isOneShot, clip.number, at: now)
       )
@@ -55,6 +56,11 @@ extension Bridge {
       transfer: OutgoingTransfer(form), grant: grant, decision: decision, selection: selection, source: clip.source,
       subject: subject, clipNumber: clip.number, isOneShot: isOneShot, lastProgress: now)
     return (before, [])
+  }
+
+  /// Whether nobody but who pastes it may read what `source` copied, even for a moment.
+  private func isProtected(_ source: Subject, on selection: NamedAtom) -> Bool {
+    policy.hasProtection && policy.isProtected(source, on: policyName(of: selection))
   }
 
   private func reachedTransferLimit(for window: Window) -> AuditRecord.Limit? {
@@ -99,7 +105,7 @@ extension Bridge {
       .store(
         ContentStore(
           window: key.window, property: key.property, type: form.type.atom, format: form.format, payload: form.payload,
-          chunk: chunk, grant: open.grant))
+          chunk: chunk, grant: open.grant, isProtected: isProtected(open.source, on: open.selection)))
     ]
     if chunk == nil {
       transfers[key] = nil

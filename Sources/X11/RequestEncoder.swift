@@ -61,6 +61,14 @@ extension Display {
     trap.expect(serial, for: .store(window: window, property: property))
   }
 
+  /// Whether `window` has `property` now; asks the server.
+  public func holds(_ property: Atom, of window: Window) -> Bool {
+    let serial = xcb.getProperty(window: window.id, property: property.id, length: 0)
+    guard let reply = xcb.reply(to: serial) else { return false }
+    // GetProperty's reply has the type at 8; none where there is no property.
+    return reply.word(at: 8) != 0
+  }
+
   /// Answers a request with SelectionNotify; `.none` as property refuses it.
   public func notify(_ request: ConversionRequest, property: Atom) {
     let serial = xcb.sendSelectionNotify(
@@ -146,7 +154,7 @@ extension Display {
   /// Ends `conversion`; `isReusable` when nothing can still arrive on its window.
   public func endConversion(_ conversion: ConversionID, isReusable: Bool) {
     guard let use = requestors.close(conversion, isReusable: isReusable, at: .now) else { return }
-    // Usually gone already. What is left would be a later conversion's answer.
+    // Usually gone already. What is left would be a later conversion's answer, and anybody could read it.
     _ = xcb.deleteProperty(window: use.window.id, property: answerProperty(of: use).id)
   }
 

@@ -49,13 +49,13 @@ nonisolated struct RequestorWindows {
     return use
   }
 
-  /// Ends `conversion`; a reusable window is kept for another one, any other retires. Returns its use if it is kept.
+  /// Ends `conversion`; a reusable window is kept for another one, any other retires. Returns what it used.
   mutating func close(_ conversion: ConversionID, isReusable: Bool, at now: MonotonicTime) -> Use? {
     guard let use = uses.removeValue(forKey: conversion) else { return nil }
     open[use.window] = nil
     guard isReusable, spare.count < Self.spareCount else {
       retired.append((use.window, now))
-      return nil
+      return use
     }
     spare.append(use)
     return use

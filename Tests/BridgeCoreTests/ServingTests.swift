@@ -47,6 +47,18 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
             name: "finance stays", position: SourcePosition(file: "test.yaml", line: 7, column: 1))))
   }
 
+  /// Plain text is served under a name that the source doesn't list only where no form of it has lost letters.
+  @Test func otherSpellings() {
+    var stage = Stage(Policies.owning)
+    stage.copy(textOwner(Apps.ledger))
+    #expect(stage.paste("STRING", by: Apps.report)?.bytes == text)
+    #expect(stage.paste("text/plain;charset=utf-8", by: Apps.report)?.bytes == text)
+    let lossy: (String, Stage.Reply) = ("text/plain", .bytes(Array("caf?".utf8)))
+    stage.copy(.init(0x50_0001, Apps.ledger, [lossy, ("UTF8_STRING", .bytes(Array("café".utf8)))]))
+    #expect(stage.paste("text/plain;charset=utf-8", by: Apps.report) == nil)
+    #expect(stage.paste("STRING", by: Apps.report) == nil)
+  }
+
   /// What a policy that isn't enforced would refuse is served, and written down as what would have been decided.
   @Test func recordedOnly() {
     var stage = Stage(PolicySet(managed: Policies.financeStays.managed.enforced(false), user: Ruleset()))

@@ -115,7 +115,7 @@ class Soak:
         asker.tell("owner CLIPBOARD")
         window = asker.wait("owner")["window"]
         asker.tell(f"resources {window}")
-        types = dict(text.split(" ") for text in asker.wait("resources")["types"])
+        types = dict(text.rsplit(" ", 1) for text in asker.wait("resources")["types"])
         folder = f"/proc/{self.daemon.pid}/fd"
         held = []
         for number in os.listdir(folder):

@@ -254,44 +254,4 @@ import Testing
     #expect(processID(resolver.resolve(display.makeWindowNow())) == getpid())
     try end("xclip")
   }
-
-  @Test func times() throws {
-    let crowd = try server.start(
-      "/usr/bin/python3",
-      [
-        "-c",
-        """
-        import os, time
-        files = [open("/dev/null") for _ in range(20)]
-        children = []
-        for _ in range(300):
-          child = os.fork()
-          if not child:
-            time.sleep(30)
-            os._exit(0)
-          children.append(child)
-        try: time.sleep(8)
-        finally: [os.kill(child, 9) for child in children]
-        """,
-      ])
-    let window = try startForking("/usr/bin/xclip", ["-selection", "clipboard"], selection: "CLIPBOARD")
-    _ = try waitFor("300 processes") { try living("python3").count > 300 ? true : nil }
-    func median(_ count: Int, _ body: () -> Subject) -> UInt64 {
-      let times = (0..<count).map { _ in
-        let start = MonotonicTime.now.nanoseconds
-        #expect(!body().isUnknown)
-        return (MonotonicTime.now.nanoseconds - start) / 1_000
-      }
-      return times.sorted()[count / 2]
-    }
-    let own = display.makeWindowNow()
-    let cold = median(20) { SubjectResolver(display: display).resolve(window) }
-    let warm = median(500) { resolver.resolve(window) }
-    let live = median(20) { SubjectResolver(display: display).resolve(own) }
-    print("resolve beside 300 processes: forked, cold \(cold) µs, warm \(warm) µs; not forked, cold \(live) µs")
-    #expect(cold < 100_000)
-    kill(crowd.processIdentifier, SIGTERM)
-    try end("xclip")
-    for id in try living("python3") { kill(id, SIGKILL) }
-  }
 }

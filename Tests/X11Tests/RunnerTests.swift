@@ -279,7 +279,7 @@ import Testing
       for chunk in [0, 1, 2, nil] {
         let content = ContentStore(
           window: requestor, property: property, type: peer.atoms.intern(type).atom, format: format,
-          payload: Payload(bytes), chunk: chunk, grant: grant)
+          payload: Payload(bytes), chunk: chunk, grant: grant, isProtected: false)
         #expect(runner.run(.store(content)) == [])
         runner.synchronize()
         let value = PropertyReader(xcb: peer.xcb, atoms: peer.atoms)
@@ -294,7 +294,8 @@ import Testing
       #expect(read == bytes)
     }
     let empty = ContentStore(
-      window: requestor, property: property, type: Atom(31), format: 8, payload: Payload(), chunk: 0, grant: grant)
+      window: requestor, property: property, type: Atom(31), format: 8, payload: Payload(), chunk: 0, grant: grant,
+      isProtected: false)
     #expect(runner.run(.store(empty)) == [])
     runner.synchronize()
     #expect(runner.display.unexpectedErrorCount == 0)

@@ -171,7 +171,8 @@ enum StatusText {
     }
     let words =
       "copy keys of \(field(lock["windows"])) windows; \(field(lock["taken"])) copies taken, "
-      + "\(field(lock["lapsed"])) keys without one, \(field(lock["swallowed"])) swallowed"
+      + "\(field(lock["lapsed"])) keys without one, \(field(lock["swallowed"])) swallowed; "
+      + "\(field(lock["pastes"])) pastes locked, \(field(lock["openPastes"])) not"
     return [line("protection", words)]
   }
 

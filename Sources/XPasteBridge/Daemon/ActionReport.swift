@@ -22,6 +22,8 @@ extension StatusReport {
         "taken": .integer(status.lock.taken),
         "lapsed": .integer(status.lock.lapsed),
         "swallowed": .integer(status.lock.swallowed),
+        "pastes": .integer(status.lock.pastes),
+        "openPastes": .integer(status.lock.openPastes),
       ]),
       "occupied": .array(
         status.occupied.map { keys in

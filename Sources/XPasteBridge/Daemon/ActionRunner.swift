@@ -25,6 +25,7 @@ final class ActionRunner {
   private let onLockEnds: () -> Void
   private let presses: PressKeeper
   private var lock: PriorityLockRunner?
+  private let pasteLock: PasteLock
   /// Where keys are stopped for it.
   private var stopsOn: PressHold?
   private var actions: ActionGuard
@@ -50,6 +51,7 @@ final class ActionRunner {
     self.resolver = resolver
     self.onAudit = onAudit
     self.onLockEnds = onLockEnds
+    pasteLock = PasteLock(display: questions)
     actions = ActionGuard(policy: policy)
     let names = display.atoms.intern(Action.byCommand.map { "_XPASTEBRIDGE_ACTION_\($0.rawValue.uppercased())" })
     atoms = Dictionary(uniqueKeysWithValues: zip(Action.byCommand, names.map(\.atom)))
@@ -382,6 +384,13 @@ final class ActionRunner {
     return lock.ownerChanged(to: owner)
   }
 
+  /// Protected content is about to be stored for `window`: nobody else goes on until ``endPaste()``.
+  func beginPaste(_ window: Window, _ property: Atom) {
+    pasteLock.begin(window, property, order: display.isLost ? nil : lock)
+  }
+  /// Waits until what was stored has been taken out.
+  func endPaste() { pasteLock.end() }
+
   /// After each round.
   func settleLock(isCopyTaken: Bool) {
     if !display.isLost { lock?.settle(isCopyTaken: isCopyTaken) }
@@ -398,6 +407,7 @@ final class ActionRunner {
     var status = lock?.status ?? LockStatus()
     if stopsOn == nil { status.standing = .impossible }
     status.windows = actions.lockedWindowCount
+    (status.pastes, status.openPastes) = (pasteLock.taken, pasteLock.open)
     return status
   }
 

@@ -61,4 +61,8 @@ struct LockStatus: Hashable {
   var lapsed = 0
   /// Keys that were swallowed, since others couldn't be kept waiting in time.
   var swallowed = 0
+  /// Pastes that nobody but their reader could read.
+  var pastes = 0
+  /// Pastes that others could have read: they couldn't be kept waiting in time, or the reader was slow.
+  var openPastes = 0
 }

@@ -49,6 +49,7 @@ extension EffectRunner {
       let limit = max(limits.multiplePairs, Self.pairsReadBack)
       return [.pairsRead(request, display.readPairs(of: request, limit: limit))]
     case .store(let content):
+      if content.isProtected, content.chunk != nil { actions?.beginPaste(content.window, content.property) }
       display.store(
         content.payload, chunk: content.chunk, type: content.type, format: content.format, in: content.property,
         of: content.window)

@@ -286,6 +286,8 @@ final class EffectRunner {
     takeSelectionEvents()
     takePresses()
     actions?.drain()
+    // What still lies on a window of ours is gone before others go on.
+    display.flush()
     actions?.settleLock(isCopyTaken: bridge.isCopyTaken)
     display.flush()
     rinse()
@@ -439,6 +441,7 @@ final class EffectRunner {
       outcomes += bridge.handle(outcomes[next], from: nil, at: .now).flatMap { run($0) }
       next += 1
     }
+    actions?.endPaste()
     options.continuity?.ledger?.note(transfers: bridge.transferCount)
   }
 }

@@ -33,6 +33,24 @@ final class PriorityLockRunner {
     return lock.swallowedCount == swallowed
   }
 
+  /// Puts the reader of a protected paste before everybody else; `false` when that can't be done now.
+  func begin(pasteInto reader: Window) -> Bool {
+    guard case .idle = lock.state else { return false }
+    let deadline = MonotonicTime.now.advanced(byMilliseconds: PasteLock.lockingMilliseconds)
+    guard precedence.enclose(reader, sparing: presses.hold?.connection, until: deadline) else {
+      precedence.release()
+      return false
+    }
+    precedence.encloseAgain()
+    return true
+  }
+
+  /// Keeps the others waiting a moment longer.
+  func continuePaste() { precedence.keepBusy() }
+
+  /// Lets everybody go on.
+  func endPaste() { precedence.release() }
+
   /// CLIPBOARD has a new owner.
   func ownerChanged(to owner: Subject) -> CopyLock { lock.ownerChanged(to: owner, at: .now) }
 
