@@ -61,6 +61,8 @@ extension IntegrationTests {
         let ended = try lock(scene)
         let taken = (ended.number("taken") ?? 0) - (begun.number("taken") ?? 0)
         #expect(taken >= Self.copies - (ended.number("lapsed") ?? 0) + (begun.number("lapsed") ?? 0))
+        // The paste just made keeps others waiting, too.
+        try scene.bridge.sync()
         #expect(try hand.priority(of: sniffer.window) == before)
         let read = try sniffer.end().filter { $0.hasPrefix("copy ") }
         // A lock that ended early let its copy go; on a machine at rest there is none.
@@ -85,6 +87,45 @@ extension IntegrationTests {
       }
     }
 
+    /// What a program that looks at the properties of all windows reads while `kind` pastes.
+    private func watched(_ kind: ProgramKind, isProtected: Bool) throws -> (read: [String], lock: Event) {
+      var found: (read: [String], lock: Event)?
+      let policy = isProtected ? Self.policy("Locked") : "version: 1\ndefault: allow\n"
+      try Scene.run(policy: policy) { scene in
+        let reader = try WindowProgram(scene.desktop, kind, windowClass: "PasteReader")
+        let text = String(repeating: "paste ", count: 20)
+        // Qt takes a minute for one line as long as this.
+        let large = text + String(repeating: String(repeating: "x", count: 99) + "\n", count: 6_000)
+        let path = try scene.desktop.file("content", Data(text.utf8))
+        let owner = try scene.copied("class locked Locked", "top", "target UTF8_STRING file:\(path)")
+        // While the daemon reads a copy without a key its own windows can be read.
+        let own = try scene.desktop.probe.ownerWindow() & ~0x1f_ffff
+        let sniffer = try Sniffer.start("watch", on: scene.desktop)
+        for _ in 0..<10 { #expect(try reader.paste(expecting: text.utf8.count) == Data(text.utf8)) }
+        try Data(large.utf8).write(to: URL(fileURLWithPath: path))
+        try owner.tell("target UTF8_STRING file:\(path)")
+        try owner.claim()
+        try scene.bridge.sync()
+        #expect(try reader.paste(expecting: large.utf8.count) == Data(large.utf8), "incrementally")
+        let read = try sniffer.end { ($0.number("window") ?? 0) & ~0x1f_ffff != own }
+        found = (read, try lock(scene))
+      }
+      return try #require(found)
+    }
+
+    @Test("no paste is read out of its reader's window", arguments: [ProgramKind.gtk, .qt])
+    func pasted(kind: ProgramKind) throws {
+      let (read, lock) = try watched(kind, isProtected: true)
+      // A lock that couldn't be had, or a reader that was slow: none on a machine at rest.
+      let open = lock.number("openPastes") ?? 0
+      #expect(lock.number("pastes") ?? 0 >= 11 - open)
+      #expect(read.count { $0.hasPrefix("paste ") || $0.hasPrefix("xxx") } <= open, "\(read)")
+    }
+
+    @Test("without protection pastes are read so") func pastedInTheOpen() throws {
+      #expect(try watched(.gtk, isProtected: false).read.contains { $0.hasPrefix("paste ") })
+    }
+
     @Test("one that puts itself in front of everybody is put behind, and gets its place back")
     func evil() throws {
       try Scene.run(policy: Self.policy("EditorGtk")) { scene in
@@ -94,6 +135,8 @@ extension IntegrationTests {
         #expect(try editor.copiedText(wanted: EditorKind.text, by: scene.paster, within: 60) == EditorKind.text)
         try hand.tell("priority \(raised.window) \(Int32.max)")
         for number in 0..<10 { #expect(try copy("copy \(number)", in: editor, by: hand, scene)) }
+        // The paste just made keeps others waiting, too.
+        try scene.bridge.sync()
         #expect(try hand.priority(of: raised.window) == Int(Int32.max), "as before")
         let lapsed = try lock(scene).number("lapsed") ?? 0
         #expect(try raised.end().count { $0.hasPrefix("copy ") } <= lapsed)
