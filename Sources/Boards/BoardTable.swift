@@ -35,6 +35,10 @@ public enum BoardRefusal: String, Error, Hashable, Sendable, CaseIterable {
   case denied
   /// There is nothing in it.
   case empty
+  /// Nobody owns the clipboard.
+  case unowned
+  /// The clipboard's owner has handed out nothing: it doesn't answer, or has nothing but metadata.
+  case unanswered
   /// The item is larger than the board takes.
   case itemTooLarge = "item-too-large"
   /// All the board's items are pinned, and there is no room for one more.

@@ -29,6 +29,15 @@ public enum BoardCall: Hashable, Sendable {
   /// A connection has ended, and with it the boards that belong to it.
   case connectionEnded(UInt64)
 
+  /// Whether the answer has something of the clipboard in it.
+  public var readsGeneral: Bool {
+    switch self {
+    case .list: true
+    case .describe(let name), .read(let name, _, _), .copy(let name, _, _): name == BoardName.general
+    case .create, .write, .offer, .pin, .removeItem, .remove, .wipe, .connectionEnded: false
+    }
+  }
+
   /// The boards that are asked for by name, with what is done to each: content is read, or something changes.
   var boards: [(name: String, kind: AuditRecord.Kind)] {
     switch self {

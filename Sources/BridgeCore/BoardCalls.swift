@@ -132,12 +132,21 @@ extension Bridge {
 
   // MARK: reading
 
+  /// Why there is no clip on CLIPBOARD.
+  private var generalWithoutClip: BoardRefusal {
+    switch phases[atoms.clipboard] {
+    case nil, .unowned, .settling: .unowned
+    case .held: .empty
+    case .foreign, .deferred, .overtaken, .lingering, .guarded, .capturing, .claiming: .unanswered
+    }
+  }
+
   /// The clip of an item, or of CLIPBOARD for `general`.
   private func clip(
     _ name: String, _ item: UInt64?, for subject: Subject
   ) throws(BoardRefusal) -> (clip: Clip, selection: NamedAtom) {
     if name == BoardName.general {
-      guard let clip = generalClip?.clip else { throw .empty }
+      guard let clip = generalClip?.clip else { throw generalWithoutClip }
       guard item == nil || item == clip.number else { throw .noItem }
       return (clip, atoms.clipboard)
     }

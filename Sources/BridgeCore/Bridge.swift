@@ -375,18 +375,11 @@ public struct Bridge: Sendable {
 
   /// Whether no capture, claim or settling is under way: what `sync` waits for.
   public var isSettled: Bool {
-    guard pointer.press?.deadline == nil else { return false }
-    return phases.values.allSatisfy { phase in
-      switch phase {
-      // The event that overtook a claim came with the claim's outcome, so it is taken before anybody asks this.
-      case .unowned, .foreign, .overtaken, .held, .guarded: true
-      case .capturing(let capture): capture.isOverdue
-      // As long as a button is down, the person is at work and not we.
-      case .lingering(let lingering): lingering.isBusy
-      case .claiming, .settling, .deferred: false
-      }
-    }
+    pointer.press?.deadline == nil && phases.values.allSatisfy(\.isSettled)
   }
+
+  /// Whether nothing of the newest copy on CLIPBOARD is under way any more.
+  public var isClipboardSettled: Bool { phases[atoms.clipboard]?.isSettled ?? true }
 
   /// Incremental transfers that are going out.
   public var transferCount: Int { transfers.count }

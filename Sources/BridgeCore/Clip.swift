@@ -137,6 +137,18 @@ enum Phase: Sendable {
   case held(Holding)
   /// Without owner; claimed empty when `until` comes and nothing has happened.
   case settling(until: MonotonicTime, time: ServerTime)
+
+  /// Whether nothing is under way that ends by itself.
+  var isSettled: Bool {
+    switch self {
+    // The event that overtook a claim came with the claim's outcome, so it is taken before anybody asks this.
+    case .unowned, .foreign, .overtaken, .held, .guarded: true
+    case .capturing(let capture): capture.isOverdue
+    // As long as a button is down, the person is at work and not we.
+    case .lingering(let lingering): lingering.isBusy
+    case .claiming, .settling, .deferred: false
+    }
+  }
 }
 
 /// A hand-over (SAVE_TARGETS) that is answered when the content is ours.

@@ -323,6 +323,7 @@ import Testing
     #expect(Self.text(stage.paste("UTF8_STRING", by: Apps.report)) == "from the ledger")
     #expect(stage.paste("UTF8_STRING", by: Apps.browser) == nil)
     let read = BoardCall.read("general", item: nil, type: "UTF8_STRING")
+    #expect(read.readsGeneral && BoardCall.list.readsGeneral && !BoardCall.wipe("general").readsGeneral)
     #expect(Self.content(stage.call(read, by: Apps.report)) == "from the ledger")
     #expect(stage.call(read, by: Apps.tool) == .refused(.denied))
     stage.call(.wipe("general"), by: Apps.ledger)

@@ -133,6 +133,7 @@ final class FakeSession: DisplaySession {
   var breakdown: String?
   var nextDeadline: MonotonicTime?
   var isSettled = true
+  var isClipboardSettled: Bool { isSettled }
   var status: [BridgeStatus] = []
   var described: [ClientDescription] = []
   private(set) var calls: [String] = []

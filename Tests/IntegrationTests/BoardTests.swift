@@ -78,11 +78,35 @@ extension IntegrationTests {
         #expect(try scene.bridge.command("board", "read", "general").output == Data("third".utf8))
         #expect(try scene.bridge.command("board", "remove", board, "--item", "\(oldest)").status == 0)
         #expect(try scene.bridge.command("board", "wipe", board).status == 0)
-        #expect(try scene.bridge.command("board", "read", board).status == 1)
+        #expect(try scene.bridge.command("board", "read", board).status == 5, "empty")
         #expect(try scene.bridge.command("board", "remove", board).status == 1)
         #expect(try scene.bridge.command("board", "create", "org.example.tool.more", "--members", board).status == 0)
         #expect(try scene.bridge.command("board", "list").output.range(of: Data("org.example.tool.more".utf8)) != nil)
         #expect(try scene.bridge.command("board", "remove", "org.example.tool.more").status == 0)
+      }
+    }
+
+    @Test("`general` waits for the copy that is being read, and says which of three it is where there is nothing")
+    func general() throws {
+      try Scene.run { scene in
+        func read() throws -> (status: Int32, output: Data) { try scene.bridge.command("board", "read", "general") }
+        try scene.bridge.sync()
+        #expect(try read().status == 3, "nobody owns it")
+        // Each without a word to the daemon in between: the call alone waits.
+        for number in 0..<5 {
+          let owner = try scene.desktop.owner("target UTF8_STRING text:late\(number) delay=300")
+          owner.order("claim")
+          try owner.wait("claimed")
+          #expect(try read().output == Data("late\(number)".utf8))
+        }
+        let silent = try scene.desktop.owner("target UTF8_STRING text:never do=silent")
+        silent.order("claim")
+        try silent.wait("claimed")
+        #expect(try read().status == 4, "its owner doesn't answer")
+        let cleared = try scene.copied("target UTF8_STRING text:gone")
+        #expect(try read().output == Data("gone".utf8))
+        try cleared.tell("clear")
+        #expect(try read().status == 5, "cleared, and held empty")
       }
     }
 

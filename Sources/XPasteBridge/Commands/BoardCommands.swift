@@ -1,3 +1,4 @@
+import Boards
 @preconcurrency import Glibc
 import Selection
 
@@ -13,7 +14,19 @@ enum BoardCommands {
     do throws(ControlFailure) {
       return try verb(try client.openBoards())
     } catch {
-      return Console.failed(error.line)
+      Console.complain(error.line)
+      let refusal = BoardRefusal.allCases.first { BoardService.error($0) == error.errorName }
+      return refusal.flatMap(status) ?? ExitStatus.failed
+    }
+  }
+
+  /// Three reasons why there is nothing to read; a script may want to wait for one and not for another.
+  private static func status(of refusal: BoardRefusal) -> Int32? {
+    switch refusal {
+    case .unowned: 3
+    case .unanswered: 4
+    case .empty: 5
+    default: nil
     }
   }
 

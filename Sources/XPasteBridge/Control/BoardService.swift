@@ -18,9 +18,15 @@ final class BoardService {
   /// Bytes of a type's name; the X protocol has 16 bits for it, and no program's are longer than this (our choice).
   private static let typeByteLimit = 255
   private static let errors = "org.xpastebridge.Boards1.Error."
+  /// The D-Bus error of a refusal.
+  static func error(_ refusal: BoardRefusal) -> String { errors + refusal.errorName }
+
+  /// How long a call about `general` waits for a copy that is being taken in: less than the command line tool waits (5 s).
+  private static let captureMilliseconds = 3_000
 
   private unowned let host: any BoardHost
   private let contents: ContentQueue
+  private let pending: SettleQueue
   private var server: ControlServer?
   /// Connections that watch a board, or all of them for "".
   private var watchers: [UInt64: Set<String>] = [:]
@@ -30,6 +36,7 @@ final class BoardService {
   init(host: any BoardHost, loop: EventLoop) throws(SystemFailure) {
     self.host = host
     contents = try ContentQueue(loop: loop)
+    pending = try SettleQueue(loop: loop) { [unowned host] in host.session.isClipboardSettled }
     table = makeTable()
   }
 
@@ -44,7 +51,10 @@ final class BoardService {
   func close() { server?.close() }
 
   /// To be called before every wait, as the server's.
-  func begin() { server?.begin() }
+  func begin() {
+    pending.noteProgress()
+    server?.begin()
+  }
 
   /// Connections open now.
   var connectionCount: Int { server?.connectionCount ?? 0 }
@@ -130,7 +140,13 @@ final class BoardService {
   }
 
   private func answer(_ call: BusMessage, _ boardCall: BoardCall) throws(SystemFailure) {
-    try answer(call, boardCall, from: subject(of: call))
+    guard boardCall.readsGeneral else { return try answer(call, boardCall, from: subject(of: call)) }
+    // What was copied before the call is in its answer.
+    host.session.synchronize()
+    guard !host.session.isClipboardSettled else { return try answer(call, boardCall, from: subject(of: call)) }
+    pending.add(milliseconds: Self.captureMilliseconds) { [unowned self] _ in
+      reply(to: call) { () throws(SystemFailure) in try answer(call, boardCall, from: subject(of: call)) }
+    }
   }
 
   private func answer(
@@ -140,7 +156,7 @@ final class BoardService {
       throw SystemFailure(call: call.member, code: ENOTCONN)
     }
     switch answer {
-    case .refused(let refusal): return try call.refuse(Self.errors + refusal.errorName, refusal.words)
+    case .refused(let refusal): return try call.refuse(Self.error(refusal), refusal.words)
     case .boards(let boards):
       let reply = try call.makeReturn()
       try reply.append(BoardReport.boards(boards).description)
@@ -181,7 +197,7 @@ final class BoardService {
     if isUnique {
       name = BoardName.uniquePrefix + Posix.randomName()
     } else if !BoardName.isFree(name) {
-      return try call.refuse(Self.errors + BoardRefusal.nameInvalid.errorName, BoardRefusal.nameInvalid.words)
+      return try call.refuse(Self.error(.nameInvalid), BoardRefusal.nameInvalid.words)
     }
     guard let selection = host.session.intern([name]).first, selection.atom != .none else {
       throw SystemFailure(call: call.member, code: ENOTCONN)
@@ -210,7 +226,7 @@ final class BoardService {
     // Of one who may not write nothing is read.
     guard host.session.mayUse(subject, name) else { return try answer(call, .write(writing), from: subject) }
     guard let forms = try forms(content) else {
-      return try call.refuse(Self.errors + BoardRefusal.itemTooLarge.errorName, BoardRefusal.itemTooLarge.words)
+      return try call.refuse(Self.error(.itemTooLarge), BoardRefusal.itemTooLarge.words)
     }
     contents.add(
       IncomingContent(forms) { [unowned self] read in
@@ -308,6 +324,8 @@ extension BoardRefusal {
     case .noType: "the item has nothing of this type"
     case .denied: "the policy refuses it"
     case .empty: "there is nothing in it"
+    case .unowned: "nobody owns the clipboard"
+    case .unanswered: "the clipboard's owner has handed out nothing"
     case .itemTooLarge: "the item is larger than the board takes"
     case .pinnedFillItems: "all items of the board are pinned, and it takes no more"
     case .pinnedFillBytes: "the pinned items of the board leave too little room"

@@ -61,4 +61,6 @@ struct ControlAddress: Hashable {
 struct ControlFailure: Error, Hashable {
   /// The line, without the program's name.
   var line: String
+  /// The D-Bus error with which a daemon refused; `nil` where it is something else.
+  var errorName: String?
 }

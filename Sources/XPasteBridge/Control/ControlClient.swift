@@ -103,7 +103,8 @@ struct ControlClient {
     case .failure(let error):
       // What libsystemd makes of the number says nothing of windows.
       let reason = error.name == "System.Error.ENXIO" ? "there is no such window" : Label.plain(error.message)
-      throw ControlFailure(line: "the daemon of display \(shownDisplay) refused: \(reason)")
+      throw ControlFailure(
+        line: "the daemon of display \(shownDisplay) refused: \(reason)", errorName: error.name)
     case .success(let reply):
       do throws(SystemFailure) { return try read(reply) } catch {
         throw ControlFailure(line: "the daemon of display \(shownDisplay) answered something else: \(error.reason)")

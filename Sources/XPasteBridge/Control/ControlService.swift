@@ -41,23 +41,15 @@ final class ControlService {
   /// How long `Sync` waits for things to settle (product.md 11).
   private static let syncMilliseconds = 2_000
 
-  private struct PendingSync {
-    var call: BusMessage
-    var deadline: MonotonicTime
-  }
-
   private unowned let daemon: any ControlledDaemon
-  private var pending: [PendingSync] = []
-  private var timer: EventTimer?
-  private var answering: DeferredCall?
+  private let pending: SettleQueue
 
   /// The interface's table; one for all connections.
   private(set) var table: BusTable!
 
   init(daemon: any ControlledDaemon, loop: EventLoop) throws(SystemFailure) {
     self.daemon = daemon
-    timer = try loop.makeTimer { [weak self] in self?.answerSyncs() }
-    answering = try loop.makeDeferredCall { [weak self] in self?.answerSyncs() }
+    pending = try SettleQueue(loop: loop) { [unowned daemon] in daemon.isSettled }
     table = makeTable()
   }
 
@@ -175,39 +167,20 @@ final class ControlService {
 
   private func begin(_ call: BusMessage) {
     daemon.synchronize()
-    let deadline = Posix.monotonicNow().advanced(byMilliseconds: Self.syncMilliseconds)
-    pending.append(PendingSync(call: call, deadline: deadline))
-    // Answered in the next round, so that the effects of what was just drained are flushed first.
-    answering?.request()
-  }
-
-  /// To be called before every wait: what came in may have settled what `Sync` waits for.
-  func noteProgress() {
-    guard !pending.isEmpty else { return }
-    if daemon.isSettled {
-      answering?.request()
-    } else {
-      timer?.set(pending.map(\.deadline).min())
-    }
-  }
-
-  private func answerSyncs() {
-    let isSettled = daemon.isSettled
-    let now = Posix.monotonicNow()
-    let due = pending.filter { isSettled || $0.deadline <= now }
-    pending.removeAll { isSettled || $0.deadline <= now }
-    for sync in due {
+    pending.add(milliseconds: Self.syncMilliseconds) { isSettled in
       do throws(SystemFailure) {
-        let answer = try sync.call.makeReturn()
+        let answer = try call.makeReturn()
         try answer.append(isSettled)
         try answer.send()
       } catch {
         // The peer has gone while it waited.
-        continue
+        return
       }
     }
-    timer?.set(pending.map(\.deadline).min())
   }
+
+  /// To be called before every wait.
+  func noteProgress() { pending.noteProgress() }
 
   /// Tells subscribers on `connection` how the policy stands now.
   func announcePolicy(on connection: BusConnection) throws(SystemFailure) {

@@ -94,6 +94,7 @@ extension EffectRunner {
   func intern(_ names: [String]) -> [NamedAtom] { isLost ? [] : display.atoms.intern(names) }
 
   var contentLimit: Int { limits.clipBytes }
+  var isClipboardSettled: Bool { isLost || bridge.isClipboardSettled }
   var boards: BoardTable { bridge.boards }
 
   func mayUse(_ subject: Subject, _ board: String) -> Bool {

@@ -55,6 +55,8 @@ protocol DisplaySession: AnyObject {
   func replacePolicy(_ policy: PolicySet)
   /// A round trip to the server, then `drain`.
   func synchronize()
+  /// Whether nothing of the newest copy on CLIPBOARD is under way any more.
+  var isClipboardSettled: Bool { get }
   /// The X clients, described.
   func clients() -> [ClientDescription]
   /// Numbers names.
