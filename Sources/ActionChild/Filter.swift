@@ -4,10 +4,11 @@
 /// Which system calls a run may not make (seccomp). A list of what is forbidden and not of what is allowed: any program can
 /// be an action's, and what reads, computes and writes its result needs nothing of this.
 enum Filter {
-  /// Connections of every kind, io_uring among them: it opens sockets past a filter.
+  /// Connections of every kind, io_uring among them: it opens sockets past a filter. On the one socket that is there,
+  /// nothing but bytes may go.
   private static let network = [
     "socket", "socketpair", "bind", "listen", "connect", "accept", "accept4", "io_uring_setup", "io_uring_enter",
-    "io_uring_register",
+    "io_uring_register", "sendmsg", "sendmmsg", "setsockopt",
   ]
   /// What other processes could be reached by: their memory, common memory, queues, keys.
   private static let others = [
@@ -17,12 +18,12 @@ enum Filter {
     "mq_unlink", "add_key", "request_key", "keyctl", "setpriority", "sched_setaffinity", "sched_setattr",
     "sched_setparam", "sched_setscheduler", "ioprio_set", "migrate_pages", "move_pages",
   ]
-  /// Memory that no limit counts: it belongs to descriptors. The result lies in the one that is there.
+  /// Memory that no limit counts: it belongs to descriptors.
   private static let memory = ["memfd_create", "memfd_secret"]
   /// A process more: one is ended and bounded for sure, and the memory limit counts for one. Threads are free.
   private static let processes = ["fork", "vfork", "setsid", "setpgid"]
-  /// Changes to any file, and what is told of files beside their content: Landlock bounds none of the latter. Standard
-  /// output is there already. A lock or a watch would be seen, or felt, by other programs.
+  /// Changes to any file, and what is told of files beside their content: Landlock bounds none of the latter. A lock or a
+  /// watch would be seen, or felt, by other programs.
   private static let files = [
     "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
     "symlink", "symlinkat", "mknod", "mknodat", "truncate", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown",
@@ -78,8 +79,19 @@ enum Filter {
       for name in ["fcntl", "fcntl64"] { try forbid(name, where: word(1, equals: UInt32(command)), in: context) }
     }
     for command in fileCommands { try forbid("ioctl", where: word(1, equals: command), in: context) }
-    // It ends with the daemon, whether it wants to or not.
-    try forbid("prctl", where: word(0, equals: UInt32(PR_SET_PDEATHSIG)), in: context)
+    // What is asked of any socket: whom to send signals to, and the machine's addresses (linux/sockios.h, 0x8900 to 0x8BFF).
+    try forbid("ioctl", where: masked(1, 0xFFFF_FC00, equals: 0x8800), in: context)
+    // It ends with the daemon, whether it wants to or not, and stays closed to other processes.
+    for option in [PR_SET_PDEATHSIG, PR_SET_DUMPABLE] {
+      try forbid("prctl", where: word(0, equals: UInt32(option)), in: context)
+    }
+    // The one program that was opened may be executed, once: its descriptor's number is beyond what this process may
+    // have, so nothing else ever gets it. Any other would be as open to other processes as its file is. It ends here,
+    // so that the reason can be told.
+    let kill = xpb_seccomp_kill()
+    try add(kill, "execve", in: context)
+    try add(kill, "execveat", where: differs(0, from: UInt64(ClosedProgram.number)), in: context)
+    try add(kill, "execveat", where: differs(4, from: UInt64(xpb_at_empty_path)), in: context)
     // A program may end itself, and set its own limits lower.
     let own = UInt64(getpid())
     for name in ["kill", "tgkill"] { try forbid(name, where: differs(0, from: own), in: context) }
@@ -100,17 +112,22 @@ enum Filter {
     scmp_arg_cmp(arg: argument, op: SCMP_CMP_NE, datum_a: value, datum_b: 0)
   }
 
-  /// A name that this architecture or library doesn't know is no call that could be made by it.
   private static func forbid(
     _ name: String, where comparison: scmp_arg_cmp? = nil, code: Int32 = EPERM, in context: scmp_filter_ctx
+  ) throws(Sandbox.Failure) {
+    try add(xpb_seccomp_errno(UInt32(code)), name, where: comparison, in: context)
+  }
+
+  /// A name that this architecture or library doesn't know is no call that could be made by it.
+  private static func add(
+    _ action: UInt32, _ name: String, where comparison: scmp_arg_cmp? = nil, in context: scmp_filter_ctx
   ) throws(Sandbox.Failure) {
     var number = seccomp_syscall_resolve_name(name)
     // __NR_SCMP_ERROR
     if number == -1, let known = numbers[name] { number = known }
     guard number != -1 else { return }
     var comparisons = comparison.map { [$0] } ?? []
-    let result = seccomp_rule_add_array(
-      context, xpb_seccomp_errno(UInt32(code)), number, UInt32(comparisons.count), &comparisons)
+    let result = seccomp_rule_add_array(context, action, number, UInt32(comparisons.count), &comparisons)
     // Calls that the architecture doesn't have are refused by name (EDOM) or turned into pseudo numbers and ignored.
     guard result == 0 || result == -EDOM else { throw Sandbox.Failure() }
   }

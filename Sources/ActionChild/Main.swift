@@ -1,16 +1,20 @@
+@preconcurrency import CSeccomp
 import ContentActions
 @preconcurrency import Glibc
 
-/// Does one action's work, shut in: `xpastebridge-action MEMORY SECONDS OUTPUT built-in NAME TARGET` or
-/// `… exec PATH NAME ARGUMENT…`. Started by the daemon alone; standard input is the content, standard output the result.
+/// Does one action's work, shut in: `xpastebridge-action MEMORY SECONDS built-in NAME TARGET` or
+/// `… exec PATH NAME ARGUMENT…`. Started by the daemon alone: content comes by standard input and the result goes by standard
+/// output, once the door (``HelperProtocol``) has told that everything is shut.
 @main struct ActionChild {
   static func main() {
+    let wasClosed = Sandbox.wasClosed
     do throws(Sandbox.Failure) { try Sandbox.hide() } catch { exit(HelperProtocol.status(of: .noSandbox)) }
     guard let order = HelperProtocol.order(Array(CommandLine.arguments.dropFirst())) else {
       complain("xpastebridge-action: started by the daemon; see xpastebridge-actions(5)\n")
       exit(2)
     }
     do throws(ActionFailure) {
+      guard wasClosed else { throw .notClosed }
       try run(order)
       exit(0)
     } catch {
@@ -19,17 +23,24 @@ import ContentActions
   }
 
   private static func run(_ order: HelperProtocol.Order) throws(ActionFailure) {
-    let program: String? = if case .exec(let path, _) = order.work { path } else { nil }
-    // The path was decided without links: one that stands there now leads to another program.
-    if let program, !isFreeOfLinks(program) { throw .noProgram }
-    do throws(Sandbox.Failure) { try Sandbox.enter(order, program: program) } catch { throw .noSandbox }
     switch order.work {
     case .exec(let path, let words):
-      execve(path, words.map { strdup($0) } + [nil], environ)
+      let words = try ClosedProgram.open(path, words)
+      try shut(order, program: path)
+      _ = xpb_execute(ClosedProgram.number, words.map { strdup($0) } + [nil], environ)
       throw .noProgram
     case .builtIn(let builtIn, let target):
-      try work(builtIn, on: try Input.map(), target: target, memoryBytes: order.memoryBytes)
+      try shut(order, program: nil)
+      close(HelperProtocol.door)
+      try work(builtIn, on: try Input.read(), target: target, memoryBytes: order.memoryBytes)
     }
+  }
+
+  private static func shut(_ order: HelperProtocol.Order, program: String?) throws(ActionFailure) {
+    do throws(Sandbox.Failure) {
+      try Sandbox.enter(order, program: program)
+      try Sandbox.tellDoor()
+    } catch { throw .noSandbox }
   }
 
   private static func work(
@@ -43,12 +54,6 @@ import ContentActions
     case .thumbnail: try Images.thumbnail(input, type: target, memoryBytes: memoryBytes)
     case .removeMetadata: try Images.withoutMetadata(input, type: target, memoryBytes: memoryBytes)
     }
-  }
-
-  private static func isFreeOfLinks(_ path: String) -> Bool {
-    guard let found = realpath(path, nil) else { return false }
-    defer { free(found) }
-    return String(cString: found) == path
   }
 
   private static func complain(_ line: String) {
@@ -65,21 +70,30 @@ enum Texts {
   }
 }
 
-/// Standard input: a file in memory that nobody can change any more.
+/// Standard input: a socket, on which content comes in its own time.
 enum Input {
+  /// Enough for most texts at once. Our choice.
+  private static let firstBytes = 64 << 10
+
   /// All of it, until the process ends.
-  static func map() throws(ActionFailure) -> UnsafeRawBufferPointer {
-    var state = stat()
-    guard fstat(0, &state) == 0, state.st_size >= 0 else { throw .failed }
-    guard state.st_size > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    guard let found = mmap(nil, state.st_size, PROT_READ, MAP_PRIVATE, 0, 0), found != MAP_FAILED else {
-      throw .memoryLimit
+  static func read() throws(ActionFailure) -> UnsafeRawBufferPointer {
+    var (capacity, count) = (firstBytes, 0)
+    guard var bytes = malloc(capacity) else { throw .memoryLimit }
+    while true {
+      if count == capacity {
+        guard let larger = realloc(bytes, capacity * 2) else { throw .memoryLimit }
+        (bytes, capacity) = (larger, capacity * 2)
+      }
+      let more = Glibc.read(0, bytes + count, capacity - count)
+      if more < 0, errno == EINTR { continue }
+      guard more >= 0 else { throw .failed }
+      guard more > 0 else { return UnsafeRawBufferPointer(start: bytes, count: count) }
+      count += more
     }
-    return UnsafeRawBufferPointer(start: found, count: state.st_size)
   }
 }
 
-/// Standard output: a file in memory. Beyond the bound the kernel ends the process.
+/// Standard output: the same socket. The daemon ends who writes beyond the bound.
 enum Output {
   /// Writes all of it.
   static func write(_ bytes: [UInt8]) throws(ActionFailure) {

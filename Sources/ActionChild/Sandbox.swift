@@ -8,27 +8,34 @@ enum Sandbox {
   struct Failure: Error {}
 
   /// Open files a run may have. Our choice: programs that load plug-ins have some twenty.
-  private static let openFiles = 64
+  static let openFiles = 64
 
   /// What may be read and executed: programs and what they are made of. Nothing of anybody's home, of `/etc` only what
   /// the dynamic linker reads.
   private static let programFolders = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt"]
   private static let programFiles = ["/etc/ld.so.cache", "/dev/null", "/dev/zero", "/dev/urandom"]
 
+  /// Whether this process was closed to other processes of the user before it did anything. What it executes is closed in
+  /// the same way, or isn't: where the kernel's settings (fs.suid_dumpable) or the user's rights leave it open, nobody sees
+  /// from outside when that begins. To root nothing is closed.
+  static var wasClosed: Bool { geteuid() == 0 || xpb_prctl(PR_GET_DUMPABLE, 0) != 1 }
+
   /// Closes this process's memory and descriptors to other processes of the user (PR_SET_DUMPABLE in prctl(2)), until it
-  /// executes another program. A file without read permission is closed from its first instruction on; this covers a
-  /// readable one, from here on.
+  /// executes another program. It is closed from its first instruction on, since the daemon executes nothing that can be
+  /// read; but the kernel's settings may still let core dumps be made of such a process, and this doesn't.
   static func hide() throws(Failure) {
     try require(xpb_prctl(PR_SET_DUMPABLE, 0))
     try require(xpb_prctl(PR_GET_DUMPABLE, 0) == 0 ? 0 : -1)
   }
 
-  /// Shuts everything. `program` may be read and executed wherever it lies.
+  /// Shuts everything. `program` may be read and executed wherever it lies. The door stays open, and so does what
+  /// ``ClosedProgram`` has opened.
   static func enter(_ order: HelperProtocol.Order, program: String?) throws(Failure) {
     // The daemon's end is this process's end.
     try require(xpb_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)))
     try require(xpb_prctl(PR_SET_NO_NEW_PRIVS, 1))
-    try require(xpb_close_from(3))
+    try require(xpb_close_range(UInt32(HelperProtocol.door) + 1, UInt32(ClosedProgram.number) - 1))
+    try require(xpb_close_range(UInt32(ClosedProgram.number) + 1, .max))
     try require(chdir("/"))
     umask(0o077)
     try limit(order)
@@ -38,10 +45,11 @@ enum Sandbox {
 
   private static func limit(_ order: HelperProtocol.Order) throws(Failure) {
     let limits: [(Int32, Int)] = [
-      (Int32(RLIMIT_CORE.rawValue), 0), (Int32(RLIMIT_AS.rawValue), order.memoryBytes),
+      // Less than any core file has. Where a program takes cores by a pipe, the kernel heeds no limit but this one.
+      (Int32(RLIMIT_CORE.rawValue), 1), (Int32(RLIMIT_AS.rawValue), order.memoryBytes),
       (Int32(RLIMIT_NOFILE.rawValue), openFiles),
-      // The result lies in a file in memory, so this bounds it.
-      (Int32(RLIMIT_FSIZE.rawValue), order.outputBytes),
+      // No file can be written, and the daemon counts what comes by the socket.
+      (Int32(RLIMIT_FSIZE.rawValue), 0),
     ]
     for (resource, value) in limits { try require(xpb_setrlimit(resource, UInt(value), UInt(value))) }
     // SIGXCPU, which tells why, and a second later SIGKILL.
@@ -95,6 +103,14 @@ enum Sandbox {
     defer { close(place) }
     var rule = xpb_landlock_beneath(allowed_access: rights, parent_fd: place)
     try require(xpb_landlock_add_beneath(ruleset, &rule))
+  }
+
+  /// Tells the daemon that everything is shut: from here on content may come.
+  static func tellDoor() throws(Failure) {
+    var word = HelperProtocol.shut
+    guard write(HelperProtocol.door, &word, 1) == 1 else { throw Failure() }
+    // Whatever is executed gets it no more, which the daemon sees.
+    try require(fcntl(HelperProtocol.door, F_SETFD, FD_CLOEXEC))
   }
 
   private static func require(_ result: Int32) throws(Failure) {

@@ -1,12 +1,14 @@
 #ifndef XPB_CSECCOMP_SHIM_H
 #define XPB_CSECCOMP_SHIM_H
 #include <fcntl.h>
+#include <errno.h>
 #include <linux/fs.h>
 #include <linux/fsverity.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@ static inline int xpb_prctl(int option, unsigned long value) { return prctl(opti
 /* The actions of seccomp.h are macros with a parameter. */
 static inline unsigned xpb_seccomp_errno(unsigned code) { return SCMP_ACT_ERRNO(code); }
 static inline unsigned xpb_seccomp_allow(void) { return SCMP_ACT_ALLOW; }
+static inline unsigned xpb_seccomp_kill(void) { return SCMP_ACT_KILL_PROCESS; }
 
 /* Glibc hides these behind _GNU_SOURCE; the kernel's numbers are the same on every architecture. */
 static const int xpb_f_setsig = 10;
@@ -58,6 +61,22 @@ static inline int xpb_landlock_add_beneath(int ruleset, const struct xpb_landloc
   return (int)syscall(445, ruleset, 1, rule, 0);
 }
 static inline int xpb_landlock_restrict_self(int ruleset) { return (int)syscall(446, ruleset, 0); }
-/* Glibc's own is hidden behind _GNU_SOURCE. */
-static inline int xpb_close_from(unsigned first) { return (int)syscall(436, first, ~0U, 0); }
+/* Glibc's own are hidden behind _GNU_SOURCE. */
+static inline int xpb_close_range(unsigned first, unsigned last) { return (int)syscall(436, first, last, 0); }
+
+/* An empty file in memory that may be sealed and executed. MFD_EXEC is as new as the setting that asks for it. */
+static inline int xpb_memfd_executable(const char *name)
+{
+  int made = (int)syscall(SYS_memfd_create, name, 1 | 2 | 0x10);
+  return made < 0 && errno == EINVAL ? (int)syscall(SYS_memfd_create, name, 1 | 2) : made;
+}
+static inline long xpb_sendfile(int to, int from, long count) { return sendfile(to, from, 0, count); }
+static inline int xpb_seal(int file) { return fcntl(file, 1033, 1 | 2 | 4 | 8); }
+static const int xpb_o_path = 010000000;
+/* Executes what `file` is a descriptor of (AT_EMPTY_PATH). */
+static const int xpb_at_empty_path = 0x1000;
+static inline int xpb_execute(int file, char *const words[], char *const variables[])
+{
+  return (int)syscall(SYS_execveat, file, "", words, variables, xpb_at_empty_path);
+}
 #endif

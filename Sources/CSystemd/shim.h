@@ -1,5 +1,6 @@
 #ifndef XPB_CSYSTEMD_SHIM_H
 #define XPB_CSYSTEMD_SHIM_H
+#include <errno.h>
 #include <linux/keyctl.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -22,6 +23,11 @@
 
 /* Hidden by the Glibc module behind _GNU_SOURCE. */
 extern int memfd_create(const char *name, unsigned flags);
+/* That may be executed: MFD_CLOEXEC, MFD_ALLOW_SEALING, and MFD_EXEC where the kernel knows that. */
+static inline int xpb_memfd_executable(const char *name) {
+  int made = memfd_create(name, 1 | 2 | 0x10);
+  return made < 0 && errno == EINVAL ? memfd_create(name, 1 | 2) : made;
+}
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 

@@ -115,6 +115,12 @@ public enum ActionFailure: String, Error, Hashable, Sendable, CaseIterable {
   case noSandbox = "no-sandbox"
   /// The program can't be started.
   case noProgram = "no-program"
+  /// Other processes of the user could have reached what it is given, so it was given nothing.
+  case notClosed = "not-closed"
+  /// It wasn't shut in and closed within `time-limit`, so it was given nothing.
+  case notReady = "not-ready"
+  /// Its program tried to become another one, which other processes of the user could reach.
+  case otherProgram = "other-program"
   /// It ended with an error of its own, or was ended by a signal.
   case failed
 
@@ -129,6 +135,12 @@ public enum ActionFailure: String, Error, Hashable, Sendable, CaseIterable {
     case .empty: "it made nothing"
     case .noSandbox: "it can't be shut in on this system, so it was not run"
     case .noProgram: "its program can't be started"
+    case .notClosed:
+      "other processes of yours could have read the content, so it was given none: set vm.memfd_noexec to 0 or 1, and "
+        + "fs.suid_dumpable to 0 or 2"
+    case .notReady: "it wasn't shut in and closed to other processes within its time limit, so it was given no content"
+    case .otherProgram:
+      "its program tried to become another one, which other processes of yours could read: name that one in `command`"
     case .failed: "its program failed"
     }
   }

@@ -26,27 +26,27 @@ import Testing
     limits.milliseconds = 1_001
     let command = ContentAction.Work.command(path: "/usr/bin/tr", arguments: ["a", "", "built-in"])
     let order = HelperProtocol.order(
-      HelperProtocol.arguments(for: command, program: "/opt/tr", input: "x", limits: limits, outputBytes: 7))
+      HelperProtocol.arguments(for: command, program: "/opt/tr", input: "x", limits: limits))
     #expect(order?.work == .exec(path: "/opt/tr", words: ["/usr/bin/tr", "a", "", "built-in"]))
-    #expect(order?.seconds == 2 && order?.outputBytes == 7 && order?.memoryBytes == limits.memoryBytes)
+    #expect(order?.seconds == 2 && order?.memoryBytes == limits.memoryBytes)
     for builtIn in BuiltIn.allCases {
       let words = HelperProtocol.arguments(
-        for: .builtIn(builtIn), program: "/opt/helper", input: "t y", limits: limits, outputBytes: 1)
+        for: .builtIn(builtIn), program: "/opt/helper", input: "t y", limits: limits)
       #expect(HelperProtocol.order(words)?.work == .builtIn(builtIn, input: "t y"))
     }
   }
 
   @Test(arguments: [
-    [], ["1", "1", "1"], ["1", "1", "1", "exec"], ["0", "1", "1", "exec", "/x"], ["1", "1", "-1", "exec", "/x"],
-    ["1", "1", "1", "built-in", "nothing", "x"], ["1", "1", "1", "built-in", "thumbnail"],
-    ["a", "1", "1", "exec", "/x"],
+    [], ["1", "1"], ["1", "1", "exec"], ["1", "1", "exec", "/x"], ["0", "1", "exec", "/x", "x"],
+    ["1", "-1", "exec", "/x", "x"], ["1", "1", "built-in", "nothing", "x"], ["1", "1", "built-in", "thumbnail"],
+    ["a", "1", "exec", "/x", "x"],
   ]) func helperRefusesOtherWords(_ words: [String]) {
     #expect(HelperProtocol.order(words) == nil)
   }
 
   @Test func statusesComeBack() {
     let builtIn = ContentAction.Work.builtIn(.thumbnail)
-    for failure in [ActionFailure.noSandbox, .noProgram, .notApplicable, .undecodable, .memoryLimit] {
+    for failure in [ActionFailure.notClosed, .noSandbox, .noProgram, .notApplicable, .undecodable, .memoryLimit] {
       #expect(HelperProtocol.failure(status: HelperProtocol.status(of: failure), of: builtIn) == failure)
     }
     let command = ContentAction.Work.command(path: "/x", arguments: [])

@@ -19,8 +19,10 @@ import Testing
     private var count: UInt64 = 0
     private(set) var results: [UInt64: ActionChildren.Result] = [:]
 
-    init(helper: String = ActionChildrenTests.helper) {
-      children = try! ActionChildren(loop: loop, helper: helper)
+    init(
+      helper: String = ActionChildrenTests.helper, isClosed: @escaping @MainActor (pid_t) -> Bool = Posix.isClosed
+    ) {
+      children = try! ActionChildren(loop: loop, helper: helper, isClosed: isClosed)
     }
 
     @discardableResult
@@ -82,6 +84,77 @@ import Testing
     #expect(answer == .success(content))
   }
 
+  @Test func contentMayBeLeftUnread() {
+    let content = [UInt8](repeating: 7, count: 5_000_000)
+    #expect(result(.command(path: "/usr/bin/head", arguments: ["-c", "1"]), content) == .success([7]))
+    #expect(result(.command(path: "/bin/echo", arguments: ["-n", "x"]), content) == .success([0x78]))
+  }
+
+  /// Scripts run with their interpreter closed in their place, by the words that the kernel would give it.
+  @Test(arguments: [
+    ("#!/usr/bin/env python3\nimport sys\nprint(sys.argv[1:], sys.stdin.read(), end='')", "['a', ''] !"),
+    ("#! /usr/bin/python3  -I \nimport sys\nprint(sys.flags.isolated, sys.argv[1:], end='')", "1 ['a', '']"),
+    ("#!/bin/sh\nread -r line\nprintf '%s %s' \"$line\" $#", "! 2"),
+  ]) func scriptsRun(_ text: String, _ printed: String) {
+    let folder = TemporaryDirectory()
+    folder.write(text, "script")
+    #expect(chmod(folder.path + "/script", 0o755) == 0)
+    let answer = result(.command(path: folder.path + "/script", arguments: ["a", ""]), Array("!".utf8))
+    #expect(answer == .success(Array(printed.utf8)))
+  }
+
+  @Test func whatCannotBeExecutedIsNot() {
+    let folder = TemporaryDirectory()
+    for (text, mode) in [
+      ("#!/no/such/interpreter\n", mode_t(0o755)), ("#!/bin/cat\n", 0o644), ("text", 0o755), ("#!", 0o755),
+    ] {
+      folder.write(text, "script")
+      #expect(chmod(folder.path + "/script", mode) == 0)
+      #expect(result(.command(path: folder.path + "/script", arguments: [])) == .failure(.noProgram), "\(text)")
+    }
+    #expect(result(.command(path: folder.path, arguments: [])) == .failure(.noProgram))
+  }
+
+  /// Executed from its own file, another program would be open to the user's other processes.
+  @Test func noOtherProgramIsExecuted() {
+    #expect(result(.command(path: "/usr/bin/env", arguments: ["cat"])) == .failure(.otherProgram))
+    #expect(result(python("import os; os.execv('/bin/cat', ['cat'])")) == .failure(.otherProgram))
+    #expect(result(.command(path: "/bin/sh", arguments: ["-c", "exec cat"])) == .failure(.otherProgram))
+  }
+
+  /// The kernel's answer stands for one of a system where programs can't be closed.
+  @Test(arguments: [
+    ContentAction.Work.builtIn(.plainText), .command(path: "/bin/cat", arguments: []),
+  ]) func openProcessGetsNothing(_ work: ContentAction.Work) {
+    var asked: [pid_t] = []
+    let bench = Bench(isClosed: { process in
+      asked.append(process)
+      return false
+    })
+    let number = bench.start(work, [1], target: "UTF8_STRING")
+    #expect(bench.wait(number)?.map { $0.count } == .failure(.notClosed))
+    #expect(asked.count == 1)
+  }
+
+  /// A helper that doesn't say that it is shut: one that goes on, and one that ends well.
+  @Test func withoutItsWordThereIsNoContent() {
+    for (helper, failure) in [("/usr/bin/yes", ActionFailure.notReady), ("/bin/echo", .failed)] {
+      let bench = Bench(helper: helper) { _ in
+        Issue.record("content was about to be handed over")
+        return true
+      }
+      let number = bench.start(.command(path: "/bin/cat", arguments: []), [1], target: "x", seconds: 0.5)
+      #expect(bench.wait(number)?.map { $0.count } == .failure(failure))
+    }
+  }
+
+  @Test func oneThatIsStoppedIsEnded() {
+    // At the last moment at which it has nothing yet.
+    let bench = Bench(isClosed: { kill($0, SIGSTOP) == 0 })
+    let number = bench.start(.builtIn(.plainText), [1], target: "UTF8_STRING", seconds: 0.5)
+    #expect(bench.wait(number)?.map { $0.count } == .failure(.timeLimit))
+  }
+
   @Test func environmentIsFresh() {
     setenv("XPB_TEST_SECRET", "1", 1)
     defer { unsetenv("XPB_TEST_SECRET") }
@@ -108,7 +181,10 @@ import Testing
     "os.memfd_create('more')", "call('prctl', 1, 0, 0, 0, 0)", "call('ioctl', 0, 0x40086602, ctypes.c_void_p())",
     "call('inotify_init1', 0)", "call('inotify_add_watch', 0, b'/usr', 2)", "call('fanotify_init', 0x200, 0)",
     "os.listxattr('/usr')", "call('getxattr', b'/usr', b'user.a', 0, 0)", "call('fgetxattr', 0, b'user.a', 0, 0)",
-    "call('setxattr', own.encode(), b'user.a', b'', 0, 0)", "call('syscall', 464, -100, b'/usr', 0, b'user.a', 0, 0)",
+    "call('ioctl', 0, 0x8901, ctypes.byref(ctypes.c_int(os.getppid())))", "call('ioctl', 0, 0x8912, b' ' * 16)",
+    "call('prctl', 4, 1, 0, 0, 0)", "call('setsockopt', 0, 1, 7, b' ' * 4, 4)", "call('sendmsg', 0, 0, 0)",
+    "os.open('/proc/self/fd/0', os.O_RDONLY)", "call('setxattr', own.encode(), b'user.a', b'', 0, 0)",
+    "call('syscall', 464, -100, b'/usr', 0, b'user.a', 0, 0)",
   ]
 
   @Test(arguments: forbidden) func isShutIn(_ expression: String) throws {

@@ -209,9 +209,38 @@ extension IntegrationTests {
       }
     }
 
+    /// By a process of the same user: each run is stopped or raced from its first moment to its last. The helper's file can
+    /// be read here, as it never is where it is installed.
+    @Test("no other process of the user reaches what an action works on, by descriptors, memory or tracing")
+    func attacked() throws {
+      let folder = NSTemporaryDirectory() + "xpb-attack-" + UUID().uuidString
+      let files = FileManager.default
+      try files.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+      defer { try? files.removeItem(atPath: folder) }
+      let program = try Bridge.binary()
+      for path in [program, program + "-action", Place.source + "/Tests/attack-actions.py"] {
+        let copy = folder + "/" + (path as NSString).lastPathComponent
+        try files.copyItem(atPath: path, toPath: copy)
+        try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy)
+      }
+      var words = ["/usr/bin/python3", folder + "/attack-actions.py", "daemon", folder]
+      // To root nothing is closed.
+      if getuid() == 0 { words = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + words }
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: words[0])
+      process.arguments = Array(words.dropFirst())
+      let output = Pipe()
+      (process.standardOutput, process.standardError) = (output, output)
+      try process.run()
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0 && text.hasSuffix("\nnothing\n"), "\(text)")
+    }
+
     @Test("content is in no line, file or report of the daemon")
     func printsNothing() throws {
-      let say = "accepts: text\ncommand: [/usr/bin/env, cat, /dev/stdin, /no/such/file]\nmakes: same"
+      let say = "accepts: text\ncommand: [/bin/cat, '-', /dev/stdin, /no/such/file]\nmakes: same"
       try run(actions: ["say": say]) { scene in
         _ = try scene.copied("target UTF8_STRING text:http://wonderful-secret.example/?gclid=1")
         _ = try act("say", scene)

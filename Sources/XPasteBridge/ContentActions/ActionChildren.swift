@@ -1,61 +1,105 @@
 import BridgeCore
 import ContentActions
 @preconcurrency import Glibc
-import GuardedMemory
 import Selection
 
-/// Runs actions beside the daemon: each in a process of its own that shuts itself in before it sees content
-/// (docs/actions.md). Nothing here waits for one.
+/// Runs actions beside the daemon: each in a process of its own that shuts itself in, and gets content only once it is known
+/// that no other process of the user can reach it (docs/actions.md). Nothing here waits for one.
 final class ActionChildren {
-  /// How much content is moved at a time between two looks at the X connection. Our choice: 1 ms.
+  /// How much content is taken at a time between two looks at the X connection. Our choice: 1 ms.
   private static let stepBytes = 2 << 20
 
   typealias Result = Swift.Result<Payload, ActionFailure>
-
-  /// A run whose content is on its way into a file in memory.
-  private struct Loading {
-    let run: ActionRun
-    let onEnd: (Result) -> Void
-    var input: OwnedDescriptor?
-    var chunk = 0
-    var offset = 0
-  }
 
   /// A run under way.
   private final class Running {
     let run: ActionRun
     let child: pid_t
-    let output: OwnedDescriptor
+    let channel: OwnedDescriptor
     let onEnd: (Result) -> Void
     let ending: OwnedDescriptor
-    var source: EventSource?
+    /// The channel once more, to be waited for in the other direction; `nil` when all content is sent.
+    var sending: OwnedDescriptor?
+    var door: OwnedDescriptor?
+    var endSource: EventSource?
+    var doorSource: EventSource?
+    var receiveSource: EventSource?
+    var sendSource: EventSource?
     var timer: EventTimer?
-    var isLate = false
+    var isShut = false
+    var hasContent = false
+    /// Why we ended it.
+    var failure: ActionFailure?
+    var made = Payload()
+    private var chunk = 0
+    private var offset = 0
 
     init(
-      _ run: ActionRun, _ child: pid_t, output: OwnedDescriptor, ending: OwnedDescriptor,
+      _ run: ActionRun, _ child: pid_t, channel: OwnedDescriptor, door: OwnedDescriptor, ending: OwnedDescriptor,
       onEnd: @escaping (Result) -> Void
     ) {
-      (self.run, self.child, self.output, self.ending, self.onEnd) = (run, child, output, ending, onEnd)
+      (self.run, self.child, self.channel, self.door) = (run, child, channel, door)
+      (self.ending, self.onEnd) = (ending, onEnd)
+    }
+
+    /// SIGKILL at once: it has nothing to put away, and no other signal is sure to end it.
+    func end(_ why: ActionFailure) {
+      failure = failure ?? why
+      Posix.killGroup(child)
+    }
+
+    /// Sends what is taken. An end of it is one for the program, too: it may want no more than it has read.
+    func send() {
+      guard let sending else { return }
+      let payload = run.input.payload
+      let isTaken = Posix.send(payload, chunk: &chunk, offset: &offset, to: sending)
+      guard !isTaken || chunk == payload.chunkCount else { return }
+      Posix.endSending(sending)
+      sendSource = nil
+      self.sending = nil
+    }
+
+    /// Takes some of what it has made. One byte more than it may make is enough to know.
+    func receive() {
+      let limit = min(ActionChildren.stepBytes, run.outputBytes + 1 - made.count)
+      guard Posix.receive(channel, into: &made, limit: limit) != nil else {
+        receiveSource = nil
+        return
+      }
+      guard made.count > run.outputBytes else { return }
+      receiveSource = nil
+      end(.outputLimit)
+    }
+
+    /// Takes the rest after its end, which is no more than lay in the socket.
+    func receiveRest() {
+      while made.count <= run.outputBytes {
+        let limit = run.outputBytes + 1 - made.count
+        guard let more = Posix.receive(channel, into: &made, limit: limit), more > 0 else { return }
+      }
     }
   }
 
   private let loop: EventLoop
   private let helper: String
-  private var loading: [Loading] = []
+  private let isClosed: @MainActor (pid_t) -> Bool
+  private var waiting: [(run: ActionRun, onEnd: (Result) -> Void)] = []
   private var running: [UInt64: Running] = [:]
   private var stepping: DeferredCall?
 
-  /// Runs actions by the program `helper`.
-  init(loop: EventLoop, helper: String) throws(SystemFailure) {
+  /// Runs actions by the program `helper`. `isClosed` says whether no other process of the user reaches a child.
+  init(
+    loop: EventLoop, helper: String, isClosed: @escaping @MainActor (pid_t) -> Bool = Posix.isClosed
+  ) throws(SystemFailure) {
     self.loop = loop
     self.helper = helper
+    self.isClosed = isClosed
     stepping = try loop.makeDeferredCall { [weak self] in self?.step() }
   }
 
   /// Ends what is still running; nobody hears of it any more.
   func close() {
-    loading = []
+    waiting = []
     for run in running.values {
       Posix.killGroup(run.child)
       _ = Posix.wait(run.child, waits: true)
@@ -64,75 +108,51 @@ final class ActionChildren {
   }
 
   /// Runs that haven't ended.
-  var count: Int { loading.count + running.count }
+  var count: Int { waiting.count + running.count }
 
   /// Begins a run; `onEnd` is called once, in a later round of the loop.
   func start(_ run: ActionRun, onEnd: @escaping (Result) -> Void) {
-    loading.append(Loading(run: run, onEnd: onEnd))
+    waiting.append((run, onEnd))
     stepping?.request()
   }
 
-  /// Moves some content, and starts what has all of its own.
   private func step() {
-    guard var next = loading.first else { return }
-    do throws(SystemFailure) {
-      if try !load(&next) {
-        loading[0] = next
-      } else {
-        loading.removeFirst()
-        try launch(next)
-      }
-    } catch {
-      if loading.first?.run.number == next.run.number { loading.removeFirst() }
-      next.onEnd(.failure(error.call == "posix_spawn" ? .noProgram : .failed))
+    guard !waiting.isEmpty else { return }
+    let next = waiting.removeFirst()
+    do throws(SystemFailure) { try launch(next.run, onEnd: next.onEnd) } catch {
+      next.onEnd(.failure(Self.failure(of: error)))
     }
-    if !loading.isEmpty { stepping?.request() }
+    if !waiting.isEmpty { stepping?.request() }
   }
 
-  /// Whether all content is there.
-  private func load(_ next: inout Loading) throws(SystemFailure) -> Bool {
-    let payload = next.run.input.payload
-    let input: OwnedDescriptor
-    if let begun = next.input {
-      input = begun
-    } else {
-      input = try Posix.memfd("action-input", byteCount: payload.count)
-      next.input = input
+  private static func failure(of error: SystemFailure) -> ActionFailure {
+    switch error.call {
+    case "posix_spawn", "open": .noProgram
+    case "memfd_create": .notClosed
+    default: .failed
     }
-    let end = next.offset + Self.stepBytes
-    while next.chunk < payload.chunkCount, next.offset < end {
-      let offset = next.offset
-      // Files in memory take all that there is room for, so that fewer bytes mean that there is none.
-      let written = payload.withChunk(next.chunk) { pwrite(input.number, $0.baseAddress, $0.count, offset) }
-      guard written == payload.byteCount(ofChunk: next.chunk) else {
-        throw SystemFailure(call: "pwrite", code: written < 0 ? errno : ENOSPC)
-      }
-      next.offset += written
-      next.chunk += 1
-    }
-    return next.chunk == payload.chunkCount
   }
 
-  private func launch(_ next: Loading) throws(SystemFailure) {
-    guard let input = next.input else { return }
-    let run = next.run
-    try Posix.addSeals(input, Posix.Seals.size | Posix.Seals.write)
-    let output = try Posix.memfd("action-output", byteCount: 0)
+  private func launch(_ run: ActionRun, onEnd: @escaping (Result) -> Void) throws(SystemFailure) {
+    let image = try Posix.closedCopy(of: helper)
+    let channel = try Posix.channel()
+    let door = try Posix.channel()
     let target = run.input.target.name
     let child = try Posix.spawn(
       helper,
       HelperProtocol.arguments(
-        for: run.action.work, program: run.program, input: target, limits: run.action.limits,
-        outputBytes: run.outputBytes),
-      environment: HelperProtocol.environment(input: target), input: input.number, output: output.number)
+        for: run.action.work, program: run.program, input: target, limits: run.action.limits),
+      environment: HelperProtocol.environment(input: target), input: channel.theirs.number,
+      output: channel.theirs.number, further: door.theirs.number, image: image)
     do throws(SystemFailure) {
-      let ending = try Posix.pidfd(child)
-      let begun = Running(run, child, output: output, ending: ending, onEnd: next.onEnd)
-      begun.source = try loop.addInput(ending.number) { [weak self] in self?.ended(run.number) }
+      let begun = Running(
+        run, child, channel: channel.ours, door: door.ours, ending: try Posix.pidfd(child), onEnd: onEnd)
+      begun.endSource = try loop.addInput(begun.ending.number) { [weak self] in self?.ended(run.number) }
+      begun.doorSource = try loop.addInput(door.ours.number) { [weak self, weak begun] in
+        if let begun { self?.lookAtDoor(of: begun) }
+      }
       begun.timer = try loop.makeTimer { [weak begun] in
-        // SIGKILL at once: it has nothing to put away, and no other signal is sure to end it.
-        begun?.isLate = true
-        Posix.killGroup(child)
+        if let begun { begun.end(begun.hasContent ? .timeLimit : .notReady) }
       }
       begun.timer?.set(Posix.monotonicNow().advanced(byMilliseconds: run.action.limits.milliseconds))
       running[run.number] = begun
@@ -143,40 +163,57 @@ final class ActionChildren {
     }
   }
 
+  /// The helper says that everything is shut, and then the door closes: the work is about to begin, in the process as it is
+  /// from here on. Content goes to none but that.
+  private func lookAtDoor(of run: Running) {
+    guard let door = run.door else { return }
+    while true {
+      let said: [UInt8]
+      do throws(SystemFailure) { said = try Posix.read(door.number, limit: 1) } catch {
+        guard error.code != EAGAIN else { return }
+        said = []
+      }
+      guard !said.isEmpty else { break }
+      run.isShut = said == [HelperProtocol.shut]
+    }
+    run.doorSource = nil
+    run.door = nil
+    // Without its word it has failed, and its exit status says why.
+    guard run.isShut else { return }
+    guard isClosed(run.child) else { return run.end(.notClosed) }
+    do throws(SystemFailure) { try handOver(run) } catch { run.end(.failed) }
+  }
+
+  private func handOver(_ run: Running) throws(SystemFailure) {
+    run.hasContent = true
+    let sending = OwnedDescriptor(
+      try SystemFailure.unlessMinusOne(Posix.duplicate(run.channel.number), "fcntl"))
+    run.sending = sending
+    run.receiveSource = try loop.addInput(run.channel.number) { [weak run] in run?.receive() }
+    run.sendSource = try loop.addOutput(sending.number) { [weak run] in run?.send() }
+  }
+
   private func ended(_ number: UInt64) {
-    guard let run = running[number], let ending = Posix.wait(run.child, waits: false) else { return }
+    guard let run = running[number] else { return }
+    // A quick one has ended before we have seen its door close.
+    lookAtDoor(of: run)
+    guard let ending = Posix.wait(run.child, waits: false) else { return }
     running[number] = nil
+    run.receiveRest()
     run.onEnd(result(of: run, ending))
   }
 
   private func result(of run: Running, _ ending: Posix.Ending) -> Result {
-    guard !run.isLate else { return .failure(.timeLimit) }
+    if let failure = run.failure { return .failure(failure) }
     switch ending {
     case .exited(let status):
       if let failure = HelperProtocol.failure(status: status, of: run.run.action.work) { return .failure(failure) }
-    case .signalled(SIGXFSZ): return .failure(.outputLimit)
     case .signalled(SIGXCPU): return .failure(.timeLimit)
+    case .signalled(SIGSYS): return .failure(.otherProgram)
     case .signalled: return .failure(.failed)
     }
-    return output(of: run)
-  }
-
-  /// What it wrote, where it lies: its only other user has ended.
-  private func output(of run: Running) -> Result {
-    var state = stat()
-    guard fstat(run.output.number, &state) == 0, state.st_size <= run.run.outputBytes else { return .failure(.failed) }
-    guard state.st_size > 0 else { return .failure(.empty) }
-    do throws(SystemFailure) {
-      // Sealed before it is mapped, so that its size is right for as long as it is mapped.
-      try Posix.addSeals(run.output, Posix.Seals.size)
-      guard let pages = GuardedPages(descriptor: run.output.number, byteCount: state.st_size, isWritable: true) else {
-        throw SystemFailure(call: "mmap", code: errno)
-      }
-      try Posix.allocate(run.output, 0..<state.st_size)
-      pages.lock()
-      return .success(Payload(0..<state.st_size, of: pages))
-    } catch {
-      return .failure(.failed)
-    }
+    guard run.hasContent else { return .failure(.failed) }
+    guard run.made.count <= run.run.outputBytes else { return .failure(.outputLimit) }
+    return run.made.isEmpty ? .failure(.empty) : .success(run.made)
   }
 }

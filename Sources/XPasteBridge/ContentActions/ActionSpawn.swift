@@ -12,9 +12,11 @@ extension Posix {
   /// Starts `path` with `words` and exactly these variables, in a process group of its own, with `input` and `output` as
   /// standard streams and nothing else of ours: no descriptor, no blocked or ignored signal.
   ///
-  /// `complaints` is its standard error; without one it has `/dev/null`.
+  /// `complaints` is its standard error; without one it has `/dev/null`. `further` becomes its descriptor 3. What is
+  /// executed is `image` if there is one, under the name `path`.
   static func spawn(
-    _ path: String, _ words: [String], environment: [String], input: Int32, output: Int32, complaints: Int32? = nil
+    _ path: String, _ words: [String], environment: [String], input: Int32, output: Int32, complaints: Int32? = nil,
+    further: Int32? = nil, image: OwnedDescriptor? = nil
   ) throws(SystemFailure) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -26,6 +28,8 @@ extension Posix {
     } else {
       posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
     }
+    // The last, since 3 may be the number of one of the others.
+    if let further { posix_spawn_file_actions_adddup2(&actions, further, 3) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -41,7 +45,11 @@ extension Posix {
     var variables = environment.map { strdup($0) } + [nil]
     defer { (arguments + variables).forEach { free($0) } }
     var child: pid_t = 0
-    let code = posix_spawn(&child, path, &actions, &attributes, &arguments, &variables)
+    // The number counts in the child, which has the same descriptors until it executes.
+    let file = image.map { "/proc/self/fd/\($0.number)" } ?? path
+    let code = withExtendedLifetime(image) {
+      posix_spawn(&child, file, &actions, &attributes, &arguments, &variables)
+    }
     guard code == 0 else { throw SystemFailure(call: "posix_spawn", code: code) }
     return child
   }

@@ -31,21 +31,26 @@ extension Posix {
   /// A sealed copy of all that can be read from `source`.
   static func memfd(_ name: String, from source: Int32) throws(SystemFailure) -> OwnedDescriptor {
     let made = try memfd(name, byteCount: 0)
+    try copyContents(of: source, to: made.number)
+    try addSeals(made, Seals.content)
+    return made
+  }
+
+  /// Copies all that can be read from `source` to the start of the file `target`.
+  static func copyContents(of source: Int32, to target: Int32) throws(SystemFailure) {
     var offset = 0
     while true {
       let bytes = try read(source, limit: Payload.segmentBytes)
-      guard !bytes.isEmpty else { break }
+      guard !bytes.isEmpty else { return }
       var rest = bytes[...]
       while !rest.isEmpty {
-        let written = rest.withUnsafeBytes { pwrite(made.number, $0.baseAddress, $0.count, offset) }
+        let written = rest.withUnsafeBytes { pwrite(target, $0.baseAddress, $0.count, offset) }
         if written < 0, errno == EINTR { continue }
         try SystemFailure.unlessMinusOne(written, "pwrite")
         rest = rest.dropFirst(written)
         offset += written
       }
     }
-    try addSeals(made, Seals.content)
-    return made
   }
 
   /// Writes a chunk of content, waiting where a reader is slow.

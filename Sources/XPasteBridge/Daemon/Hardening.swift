@@ -18,6 +18,9 @@ enum Hardening {
 
   /// Memory that isn't read by a debugger of the same user or dumped.
   static func close() {
+    // No memory in core dumps of our children either, which inherit this: where fs.suid_dumpable is 2, a program that
+    // can't be read is dumped all the same. Before the next line, after which the file isn't ours to write.
+    if let filter = try? Posix.open("/proc/self/coredump_filter", O_WRONLY) { try? Posix.write("0", to: filter.number) }
     // Fails for no value of 0 or 1.
     _ = xpb_prctl_set_dumpable(0)
   }

@@ -120,9 +120,10 @@ final class EventLoop {
     return source
   }
 
-  /// Ends the loop's wait whenever `descriptor` takes something more.
-  func addOutput(_ descriptor: Int32) throws(SystemFailure) -> EventSource {
-    let callback = Callback {}
+  /// Ends the loop's wait whenever `descriptor` takes something more, and calls `onReady`. One that is waited for to be
+  /// read, too, has to be another descriptor of the same.
+  func addOutput(_ descriptor: Int32, onReady: @escaping () -> Void = {}) throws(SystemFailure) -> EventSource {
+    let callback = Callback(onReady)
     var made: OpaquePointer?
     try SystemFailure.unlessNegative(
       sd_event_add_io(
