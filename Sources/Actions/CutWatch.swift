@@ -14,8 +14,14 @@ public struct CutWatch: Sendable {
   private struct Press: Sendable {
     var grab: KeyGrab
     var focus: Window
+    var serverTime: ServerTime
     var time: MonotonicTime
+    /// Whether a grab took the keyboard from the window in that moment.
+    var isTaken = false
   }
+
+  /// A grab that a key begins has the key's time; the server's clock may have moved on by one step. Our choice.
+  private static let momentMilliseconds: UInt32 = 2
 
   private let keyboard: Keyboard
   private let group: Int
@@ -23,6 +29,10 @@ public struct CutWatch: Sendable {
   private let pasting: Set<KeyGrab>
   private var last: Press?
   private var lastPaste: Press?
+  /// The window from which a grab has taken the keyboard, for as long as it lasts.
+  private var takenFrom: Window?
+  /// When a key was last handed on to its window after a grab of ours had stopped it.
+  private var handedOn: ServerTime?
 
   /// Looks out for the keys of all sets that start one of `actions`, those of the policy among them. What `previous` knows of the last key stays
   /// known: the server tells of a keyboard as new whenever another device is typed on, in the same moment as of its keys.
@@ -31,6 +41,7 @@ public struct CutWatch: Sendable {
     after previous: CutWatch? = nil
   ) {
     (last, lastPaste) = (previous?.last, previous?.lastPaste)
+    (takenFrom, handedOn) = (previous?.takenFrom, previous?.handedOn)
     self.keyboard = keyboard
     self.group = group
     let named = KeySetName.allCases.map { KeySet(named: $0) }
@@ -48,10 +59,30 @@ public struct CutWatch: Sendable {
   public func isInteresting(_ grab: KeyGrab) -> Bool { interesting.contains(grab) || pasting.contains(grab) }
 
   /// Such a key was pressed while `focus` had the keyboard.
-  public mutating func pressed(_ grab: KeyGrab, focus: Window, at now: MonotonicTime) {
-    let press = Press(grab: grab, focus: focus, time: now)
+  public mutating func pressed(_ grab: KeyGrab, focus: Window, serverTime: ServerTime, at now: MonotonicTime) {
+    let press = Press(grab: grab, focus: focus, serverTime: serverTime, time: now, isTaken: takenFrom == focus)
     if interesting.contains(grab) { last = press }
     if pasting.contains(grab) { lastPaste = press }
+  }
+
+  /// A grab took the keyboard from `window`: the key that was pressed in this moment went to somebody else, and so do those
+  /// until ``keyboardReturned(to:)``.
+  public mutating func keyboardTaken(from window: Window, serverTime: ServerTime) {
+    takenFrom = window
+    guard let last, last.focus == window, Self.isSameMoment(last.serverTime, serverTime) else { return }
+    self.last?.isTaken = true
+  }
+
+  /// The grab has ended; or, with `nil`, another window is the active one, and nothing is known of a grab.
+  public mutating func keyboardReturned(to window: Window?) {
+    if window == nil || takenFrom == window { takenFrom = nil }
+  }
+
+  /// The key that was pressed at `serverTime` was stopped by a grab of ours and goes to its window all the same.
+  public mutating func keyHandedOn(serverTime: ServerTime) { handedOn = serverTime }
+
+  private static func isSameMoment(_ one: ServerTime, _ other: ServerTime) -> Bool {
+    min(one.milliseconds &- other.milliseconds, other.milliseconds &- one.milliseconds) <= momentMilliseconds
   }
 
   /// The window that had the keyboard when a key was pressed that pastes somewhere, if that was a moment ago.
@@ -72,9 +103,12 @@ public struct CutWatch: Sendable {
     return last.focus
   }
 
-  /// Whether the key pressed a moment ago cuts in an app with these keys.
+  /// Whether the key pressed a moment ago cuts in an app with these keys. One that another client's grab has taken does
+  /// nothing in the app.
   public func wasCut(with keys: KeySet, at now: MonotonicTime) -> Bool {
     guard let last, recentFocus(at: now) != nil else { return false }
+    let isHandedOn = handedOn.map { Self.isSameMoment(last.serverTime, $0) } ?? false
+    guard !last.isTaken || isHandedOn else { return false }
     return GrabPlan([.copy, .cut], keys: keys, on: keyboard, group: group).actions[last.grab] == .cut
   }
 }

@@ -6,7 +6,11 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
   /// A key that is held back on `window` was pressed.
   case keyHeldBack(KeyGrab, on: Window, time: ServerTime)
   /// Any key was pressed anywhere, repetitions included; only while ``ActionDisplay/followKeys(_:)`` asks for it.
-  case keyPressed(UInt8)
+  case keyPressed(UInt8, time: ServerTime)
+  /// A grab of some client has taken the keyboard from the window that ``ActionDisplay/followFocus()`` has found.
+  case keyboardTaken(from: Window, time: ServerTime)
+  /// The grab has ended, and the window has the keyboard again.
+  case keyboardReturned(to: Window)
   /// The window manager's list of windows has changed.
   case windowListChanged
   /// The window manager has made another window the active one.
@@ -48,6 +52,7 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
   private let managerMark: NamedAtom
   let resourceMask: UInt32
   private var isClosed = false
+  private var followedFocus = Window.none
 
   /// Connects to the display once more; `nil` when that isn't possible.
   public init?(beside display: Display) {
@@ -142,6 +147,20 @@ public nonisolated enum ActionEvent: Hashable, Sendable {
     // GetInputFocus's reply: the window at 8; 0 is none and 1 the pointer's root.
     let word = xcb.reply(to: xcb.getInputFocus())?.word(at: 8) ?? 0
     return word > 1 ? Window(word) : .none
+  }
+
+  /// Asks to hear when a grab takes the keyboard from the window that has it; returns that window.
+  ///
+  /// The server tells of grabs on any other window. One on this very window shows nothing.
+  @discardableResult public func followFocus() -> Window {
+    let focus = focus()
+    guard let inputOpcode else { return focus }
+    // Asked for each time: a new window may have the number of one that is gone. One that is gone needs no mask.
+    let changes = [(followedFocus, false), (focus, true)].filter { $0.0 != .none && ($0.1 || $0.0 != focus) }
+    _ = xcb.outcomes(
+      of: changes.map { xcb.selectFocusChecked($0.id, opcode: inputOpcode, isWanted: $1) })
+    followedFocus = focus
+    return focus
   }
 
   /// What is written on each of `windows` as allowed actions; those without the property are left out.

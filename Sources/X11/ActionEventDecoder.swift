@@ -19,8 +19,11 @@ nonisolated struct ActionEventDecoder {
   let xkbFirstEvent: UInt8?
   let inputOpcode: UInt8?
 
-  /// XI_RawKeyPress
-  private static let rawKeyPress: UInt16 = 13
+  /// XI_RawKeyPress, XI_FocusIn and XI_FocusOut.
+  private static let (rawKeyPress, focusIn, focusOut): (UInt16, UInt16, UInt16) = (13, 9, 10)
+  /// XINotifyGrab and XINotifyPassiveGrab, then the same of Ungrab: modes of a focus that changes since somebody's grab begins or
+  /// ends.
+  private static let (grabModes, ungrabModes): (Set<UInt8>, Set<UInt8>) = ([1, 4], [2, 5])
 
   /// Decodes the 32 bytes at `raw`. What a client has sent by SendEvent counts for nothing: a forged key would be
   /// written down as a person's.
@@ -63,12 +66,22 @@ nonisolated struct ActionEventDecoder {
     return event.atom == AtomNumber.wmClass ? .event(.classChanged(Window(event.window))) : .nothing
   }
 
-  /// XGenericEvent of the X Input Extension: its opcode at 1, the kind at 8, the key at 16.
+  /// XGenericEvent of the X Input Extension: its opcode at 1, the kind at 8, the time at 12; of a raw key the key at 16, of a
+  /// focus the mode at 18 and the window at 24.
   private func generic(_ raw: UnsafeRawPointer) -> Decoded {
-    guard let inputOpcode, raw.load(fromByteOffset: 1, as: UInt8.self) == inputOpcode,
-      raw.load(fromByteOffset: 8, as: UInt16.self) == Self.rawKeyPress
-    else { return .nothing }
-    return .event(.keyPressed(UInt8(truncatingIfNeeded: raw.load(fromByteOffset: 16, as: UInt32.self))))
+    guard let inputOpcode, raw.load(fromByteOffset: 1, as: UInt8.self) == inputOpcode else { return .nothing }
+    let time = ServerTime(raw.load(fromByteOffset: 12, as: UInt32.self))
+    switch raw.load(fromByteOffset: 8, as: UInt16.self) {
+    case Self.rawKeyPress:
+      let key = UInt8(truncatingIfNeeded: raw.load(fromByteOffset: 16, as: UInt32.self))
+      return .event(.keyPressed(key, time: time))
+    case let kind where kind == Self.focusIn || kind == Self.focusOut:
+      let mode = raw.load(fromByteOffset: 18, as: UInt8.self)
+      let window = Window(raw.load(fromByteOffset: 24, as: UInt32.self))
+      if kind == Self.focusOut, Self.grabModes.contains(mode) { return .event(.keyboardTaken(from: window, time: time)) }
+      return kind == Self.focusIn && Self.ungrabModes.contains(mode) ? .event(.keyboardReturned(to: window)) : .nothing
+    default: return .nothing
+    }
   }
 
   /// All events of XKB have one code: the kind is at 1; of a state, the modifiers are at 9 and the group is at 13.

@@ -93,6 +93,18 @@ extension XcbConnection {
     return Serial(number: words.send(on: raw, opcode: opcode, hasReply: false))
   }
 
+  /// XISelectEvents on a window, of its getting and losing the focus of any master keyboard, or of nothing; checked.
+  func selectFocusChecked(_ window: UInt32, opcode: UInt8, isWanted: Bool) -> Serial {
+    var words = RequestWords()
+    words.append(byte: 0, 46)
+    words.append(word: window)
+    // One mask; of device 1, all masters; one word long; focus in and out are kinds 9 and 10.
+    words.append(half: 1, 0)
+    words.append(half: 1, 1)
+    words.append(word: isWanted ? 3 << 9 : 0)
+    return Serial(number: words.send(on: raw, opcode: opcode, hasReply: false))
+  }
+
   // MARK: Checked requests
 
   /// ChangeWindowAttributes of the event mask, checked.

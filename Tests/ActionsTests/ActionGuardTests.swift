@@ -181,7 +181,7 @@ import Testing
     var watch = watch()
     let ordinary = KeySet(named: .ordinary)
     #expect(!watch.wasCut(with: ordinary, at: time(0)))
-    watch.pressed(cut, focus: window, at: time(0))
+    watch.pressed(cut, focus: window, serverTime: ServerTime(0), at: time(0))
     #expect(watch.wasCut(with: ordinary, at: time(999)) && watch.recentFocus(at: time(999)) == window)
     #expect(!watch.wasCut(with: ordinary, at: time(1_000)) && watch.recentFocus(at: time(1_000)) == nil)
     #expect(!watch.wasCut(with: KeySet(named: .terminal), at: time(10)), "not in a terminal")
@@ -189,15 +189,37 @@ import Testing
 
   @Test func theLastKeyCounts() {
     var watch = watch()
-    watch.pressed(cut, focus: window, at: time(0))
-    watch.pressed(copy, focus: window, at: time(100))
+    watch.pressed(cut, focus: window, serverTime: ServerTime(0), at: time(0))
+    watch.pressed(copy, focus: window, serverTime: ServerTime(100), at: time(100))
     #expect(!watch.wasCut(with: KeySet(named: .ordinary), at: time(110)))
+  }
+
+  /// What another client's grab has taken did nothing in the window; what a grab of ours has only stopped, did.
+  @Test func aKeyThatWasTakenIsNone() {
+    let ordinary = KeySet(named: .ordinary)
+    var watch = watch()
+    watch.pressed(cut, focus: window, serverTime: ServerTime(50), at: time(50))
+    watch.keyboardTaken(from: Window(2), serverTime: ServerTime(50))
+    #expect(watch.wasCut(with: ordinary, at: time(60)), "from another window")
+    watch.keyboardTaken(from: window, serverTime: ServerTime(90))
+    #expect(watch.wasCut(with: ordinary, at: time(99)), "by something later, as a menu")
+    watch.pressed(cut, focus: window, serverTime: ServerTime(95), at: time(95))
+    #expect(!watch.wasCut(with: ordinary, at: time(99)), "while it has the keyboard")
+    watch.keyboardReturned(to: window)
+    watch.pressed(cut, focus: window, serverTime: ServerTime(50), at: time(50))
+    watch.keyboardTaken(from: window, serverTime: ServerTime(51))
+    #expect(!watch.wasCut(with: ordinary, at: time(60)))
+    watch.keyboardReturned(to: window)
+    watch.keyHandedOn(serverTime: ServerTime(50))
+    #expect(watch.wasCut(with: ordinary, at: time(60)))
+    watch.pressed(cut, focus: window, serverTime: ServerTime(500), at: time(500))
+    #expect(watch.wasCut(with: ordinary, at: time(510)), "the next one")
   }
 
   /// The first key on another device comes together with the news of that keyboard.
   @Test func aNewKeyboardForgetsNothing() {
     var watch = watch()
-    watch.pressed(cut, focus: window, at: time(0))
+    watch.pressed(cut, focus: window, serverTime: ServerTime(0), at: time(0))
     let next = CutWatch(policy: .allowEverything, keyboard: Keyboards.make("us", "ru"), group: 0, after: watch)
     #expect(next.wasCut(with: KeySet(named: .ordinary), at: time(10)))
   }
@@ -207,12 +229,12 @@ import Testing
     let paste = KeyGrab(key: Keyboards.us("v"), modifiers: 4)
     let ordinary = KeySet(named: .ordinary)
     var unasked = watch()
-    unasked.pressed(paste, focus: window, at: time(0))
+    unasked.pressed(paste, focus: window, serverTime: ServerTime(0), at: time(0))
     #expect(unasked.recentPasteFocus(at: time(0)) == nil && !unasked.isInteresting(paste))
     var watch = CutWatch(
       policy: .allowEverything, actions: [.copy, .cut, .paste], keyboard: Keyboards.make("us"), group: 0)
-    watch.pressed(paste, focus: window, at: time(0))
-    watch.pressed(cut, focus: Window(2), at: time(10))
+    watch.pressed(paste, focus: window, serverTime: ServerTime(0), at: time(0))
+    watch.pressed(cut, focus: Window(2), serverTime: ServerTime(10), at: time(10))
     #expect(watch.wasPaste(with: ordinary, at: time(999)) && watch.recentPasteFocus(at: time(999)) == window)
     #expect(watch.wasCut(with: ordinary, at: time(999)) && watch.recentFocus(at: time(999)) == Window(2))
     #expect(!watch.wasPaste(with: ordinary, at: time(1_000)) && watch.recentPasteFocus(at: time(1_000)) == nil)
@@ -227,7 +249,7 @@ import Testing
     var watch = watch()
     for key in UInt8(8)...255 {
       for modifiers in [0, 1, 2, 3, 16] as [UInt8] where !watch.isInteresting(KeyGrab(key: key, modifiers: modifiers)) {
-        watch.pressed(KeyGrab(key: key, modifiers: modifiers), focus: window, at: time(0))
+        watch.pressed(KeyGrab(key: key, modifiers: modifiers), focus: window, serverTime: ServerTime(0), at: time(0))
       }
     }
     #expect(watch.recentFocus(at: time(0)) == nil)

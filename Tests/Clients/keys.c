@@ -61,8 +61,9 @@ static void make_popup(void) {
 static bool grab_command(const char *code, const char *mask, bool on) {
     long long key, with;
     if (!word_number(code, "grab", &key) || !word_number(mask, "grab", &with)) return false;
-    if (on) XGrabKey(display, (int)key, (unsigned)with, top, False, GrabModeAsync, GrabModeAsync);
-    else XUngrabKey(display, (int)key, (unsigned)with, top);
+    Window where = top ? top : DefaultRootWindow(display);
+    if (on) XGrabKey(display, (int)key, (unsigned)with, where, False, GrabModeAsync, GrabModeAsync);
+    else XUngrabKey(display, (int)key, (unsigned)with, where);
     return XSync(display, False), true;
 }
 
@@ -113,7 +114,8 @@ static bool command(char **words, int count) {
     if (!strcmp(name, "point")) return XWarpPointer(display, None, top, 0, 0, 0, 0, 9, 9), XSync(display, False), true;
     if (!strcmp(name, "popup")) return make_popup(), true;
     if (!strcmp(name, "hold")) {
-        int state = XGrabKeyboard(display, top, False, GrabModeAsync, GrabModeAsync, CurrentTime);
+        Window where = top ? top : DefaultRootWindow(display);
+        int state = XGrabKeyboard(display, where, False, GrabModeAsync, GrabModeAsync, CurrentTime);
         return state == GrabSuccess || complain("hold: expected the keyboard, found status %d", state);
     }
     if (!strcmp(name, "release")) return XUngrabKeyboard(display, CurrentTime), XSync(display, False), true;
@@ -170,7 +172,7 @@ static const char help[] =
     "  group N                          switch to a group of the layout, from 0\n"
     "  lock caps|num yes|no             lock keys\n"
     "  hold, release                    grab the whole keyboard, as screen lockers and menus do\n"
-    "  grab CODE MASK, ungrab CODE MASK a passive grab on the top-level\n"
+    "  grab CODE MASK, ungrab CODE MASK a passive grab on the top-level, or on the root without one\n"
     "  xi-grab CODE MASK                the same by the X Input Extension\n"
     "  priority WINDOW [VALUE]          the priority of its client, or another one for it (SYNC)\n"
     "  popup                            an override-redirect window that takes the focus\n";

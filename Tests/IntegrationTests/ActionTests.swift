@@ -250,7 +250,9 @@ extension IntegrationTests {
       """
 
     /// The owner's own window has the keyboard, a key is pressed, and it claims.
-    private func claim(_ scene: Scene, _ key: Key, _ modifiers: String, text: String) throws -> AuditLine {
+    private func claim(
+      _ scene: Scene, _ key: Key, _ modifiers: String, text: String, while isBusy: () throws -> Void = {}
+    ) throws -> AuditLine {
       let owner = try scene.desktop.owner("class editor Editor", "target UTF8_STRING text:\(text)")
       try owner.tell("focus")
       try owner.tell("windows")
@@ -258,6 +260,7 @@ extension IntegrationTests {
       _ = try scene.desktop.run("/usr/bin/xdotool", ["windowactivate", "--sync", top])
       let hand = try Keys.silent(on: scene.desktop)
       try scene.bridge.sync()
+      try isBusy()
       try hand.tell("key \(key.rawValue) \(modifiers)")
       try owner.claim()
       let line = try scene.bridge.audit().last { ["copy", "cut"].contains($0.action) }
@@ -280,6 +283,23 @@ extension IntegrationTests {
         #expect(deleted.action == "cut")
         let status = try scene.bridge.json("status") as? [String: Any]
         #expect((status?["actions"] as? [String: Any])?["followsCuts"] as? Bool == true)
+      }
+    }
+
+    @Test("a cut key that another program's grab has taken makes nobody's copy a cut")
+    func taken() throws {
+      try Scene.run(policy: Self.policy) { scene in
+        let other = try Keys.silent(on: scene.desktop)
+        // As programs for hot keys do it, and as menus and screen lockers do.
+        let grabs = [("grab \(Key.x.rawValue) 4", "ungrab \(Key.x.rawValue) 4"), ("hold", "release")]
+        for (grab, ungrab) in grabs {
+          let copy = try claim(scene, .x, "ctrl", text: "copied") { try other.tell(grab) }
+          #expect(copy.action == "copy" && copy.outcome == "kept", "\(grab)")
+          #expect(try scene.paster.text() == "copied")
+          try other.tell(ungrab)
+          let cut = try claim(scene, .x, "ctrl", text: "cut")
+          #expect(cut.action == "cut" && cut.outcome == "emptied", "\(ungrab)")
+        }
       }
     }
 

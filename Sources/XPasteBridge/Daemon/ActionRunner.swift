@@ -110,7 +110,9 @@ final class ActionRunner {
     case .keyHeldBack(let grab, let window, let time):
       display.releaseKeyboard(time)
       noteHeldBack(grab, on: window)
-    case .keyPressed(let key): notePress(key)
+    case .keyPressed(let key, let time): notePress(key, at: time)
+    case .keyboardTaken(let window, let time): cuts?.keyboardTaken(from: window, serverTime: time)
+    case .keyboardReturned(let window): cuts?.keyboardReturned(to: window)
     case .classChanged(let window):
       guard actions.knownWindows.contains(window) else { return }
       carryOut(actions.see(window, of: resolver.resolve(window), isTopLevel: false))
@@ -126,6 +128,10 @@ final class ActionRunner {
       carryOut(actions.setGroup(group))
       renewCuts()
     case .activeWindowChanged:
+      if followsCuts {
+        display.followFocus()
+        cuts?.keyboardReturned(to: nil)
+      }
       guard actions.needsKeyboard else { return }
       carryOut(display.activeWindows().flatMap { actions.activated($0) })
     case .windowListChanged, .keyboardChanged: break
@@ -301,13 +307,17 @@ final class ActionRunner {
   private func renewCuts() {
     guard followsKeys, let keyboard else { return cuts = nil }
     var wanted: Set<Action> = []
-    if followsCuts { wanted = [.copy, .cut] }
+    if followsCuts {
+      wanted = [.copy, .cut]
+      display.followFocus()
+    }
     if followsPastes { wanted.insert(.paste) }
     cuts = CutWatch(policy: actions.policy, actions: wanted, keyboard: keyboard, group: group, after: cuts)
   }
 
   /// A key was stopped and the keyboard stands still: one that may copy for a protected app begins the lock.
   func keyStopped(_ grab: KeyGrab, on window: Window, at time: ServerTime) {
+    cuts?.keyHandedOn(serverTime: time)
     if let lock, !display.isLost, actions.stoppedAction(grab, on: window) != nil {
       let subject = resolver.resolve(window)
       if actions.isProtected(subject) {
@@ -347,11 +357,12 @@ final class ActionRunner {
 
   // MARK: cuts
 
-  private func notePress(_ key: UInt8) {
+  private func notePress(_ key: UInt8, at time: ServerTime) {
     let grab = KeyGrab(key: key, modifiers: modifiers)
     // What doesn't copy or cut anywhere is forgotten here.
     guard let watch = cuts, watch.isInteresting(grab) else { return }
-    cuts?.pressed(grab, focus: display.focus(), at: .now)
+    let focus = followsCuts ? display.followFocus() : display.focus()
+    cuts?.pressed(grab, focus: focus, serverTime: time, at: .now)
   }
 
   /// Whether `owner` has taken CLIPBOARD because of a key that cuts. Asked when the change of owner has come: the server
