@@ -78,7 +78,9 @@ nonisolated struct ActionEventDecoder {
     case let kind where kind == Self.focusIn || kind == Self.focusOut:
       let mode = raw.load(fromByteOffset: 18, as: UInt8.self)
       let window = Window(raw.load(fromByteOffset: 24, as: UInt32.self))
-      if kind == Self.focusOut, Self.grabModes.contains(mode) { return .event(.keyboardTaken(from: window, time: time)) }
+      if kind == Self.focusOut, Self.grabModes.contains(mode) {
+        return .event(.keyboardTaken(from: window, time: time))
+      }
       return kind == Self.focusIn && Self.ungrabModes.contains(mode) ? .event(.keyboardReturned(to: window)) : .nothing
     default: return .nothing
     }
