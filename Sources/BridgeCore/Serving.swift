@@ -258,21 +258,25 @@ extension Bridge {
 
   /// Plain text under a name that the source doesn't list, where it is the same bytes under both: programs ask for STRING
   /// without looking at the list, and sources answer them (measured: x11vnc and xclip). Decided as a form of its own.
+  ///
+  /// One form in ASCII doesn't show that the text is: what an encoding lacks, sources write as question marks (measured: Java).
+  /// The form in UTF-8 shows it, and without that all forms together.
   private func sameBytes(as target: Target, in clip: Clip, on selection: NamedAtom) -> Clip.Entry? {
-    guard TargetList.isPlainText(target.name), selection != atoms.drag else { return nil }
+    guard TargetList.holdsASCII(target.name), selection != atoms.drag else { return nil }
     let texts = clip.entries.map(\.representation).filter { TargetList.isPlainText($0.target.name) }
-    // An ASCII form beside others may have lost letters: Qt writes `?` for what the locale's encoding lacks.
-    guard let text = texts.first, text.format == 8, text.payload.isASCII(upTo: Self.spelledBytes),
-      texts.allSatisfy({ $0.format == 8 && $0.payload == text.payload })
-    else { return nil }
+    let whole = texts.first { TargetList.isUTF8Text($0.target.name) }
+    let isASCII = (whole.map { [$0] } ?? texts).allSatisfy {
+      TargetList.holdsASCII($0.target.name) && $0.format == 8 && $0.payload.isASCII(upTo: Self.spelledBytes)
+    }
+    guard isASCII, let text = whole ?? texts.first else { return nil }
     // TEXT stands for whichever encoding the owner likes (ICCCM 2.6.2).
     let type = target.name == "TEXT" ? atoms.string : target
     let form = Representation(target: target, type: type, format: 8, payload: text.payload)
     return judge(clip, [form], on: selection).clip.entries.first
   }
 
-  /// A rule's replacement text in the spelling that `target` wants; `nil` for targets that aren't plain text, and for
-  /// STRING where Latin-1 doesn't suffice (ICCCM 2.7.1).
+  /// A rule's replacement text in the spelling that `target` wants; `nil` for targets that aren't plain text, for STRING where
+  /// Latin-1 doesn't suffice (ICCCM 2.7.1), and for encodings that aren't written here.
   private func replacement(_ text: String, for target: Target) -> MetadataValue? {
     guard TargetList.isPlainText(target.name) else { return nil }
     switch target.name {
@@ -282,7 +286,10 @@ extension Bridge {
       guard !latin1.contains(nil) else { return nil }
       let type = target.name == "COMPOUND_TEXT" ? target.atom : atoms.string.atom
       return .replacement(type: type, bytes: latin1.compactMap { $0 })
-    default: return .replacement(type: target.atom, bytes: Array(text.utf8))
+    default:
+      let isSame = TargetList.holdsASCII(target.name) && text.utf8.allSatisfy { $0 < 0x80 }
+      guard isSame || TargetList.isUTF8Text(target.name) || target.name == "text/plain" else { return nil }
+      return .replacement(type: target.atom, bytes: Array(text.utf8))
     }
   }
 

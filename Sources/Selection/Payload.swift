@@ -132,10 +132,14 @@ public struct Payload: Sendable {
     }
   }
 
-  /// Whether all bytes are ASCII, which is the same in every encoding of text; only of at most `limit` bytes.
+  /// Whether all bytes are ASCII, which is the same in most encodings of text; only of at most `limit` bytes. Not with an
+  /// escape, by which COMPOUND_TEXT writes other letters in seven bits (ISO 2022).
   public func isASCII(upTo limit: Int) -> Bool {
     guard count <= limit else { return false }
-    return segments.allSatisfy { segment in unsafe segment.withBytes { unsafe $0.allSatisfy { $0 < 0x80 } } }
+    let escape: UInt8 = 0x1b
+    return segments.allSatisfy { segment in
+      unsafe segment.withBytes { unsafe $0.allSatisfy { $0 < 0x80 && $0 != escape } }
+    }
   }
 
   /// All bytes in one array, for small content and tests; the array is not wiped.

@@ -129,6 +129,26 @@ public struct TargetList: Hashable, Sendable {
     }
   }
 
+  /// What a name of plain text says of its encoding, in lower case; `nil` when it says nothing.
+  private static func charset(of name: String) -> String? {
+    let parameters = name.lowercased().split(separator: ";").dropFirst()
+    let named = parameters.first { $0.drop { $0 == " " }.hasPrefix("charset=") }
+    return named.map { String($0.drop { $0 != "=" }.dropFirst().filter { $0 != "\"" && $0 != " " }) }
+  }
+
+  /// Whether plain text of this name is in UTF-8, which every text can be written in.
+  public static func isUTF8Text(_ name: String) -> Bool {
+    name == "UTF8_STRING" || isPlainText(name) && ["utf-8", "utf8"].contains(charset(of: name))
+  }
+
+  /// Whether ASCII text is the same bytes under this name: it is in UTF-8 and in what has ASCII as its lower half, but not in
+  /// UTF-16, nor in an encoding that nobody here knows.
+  public static func holdsASCII(_ name: String) -> Bool {
+    guard isPlainText(name) else { return false }
+    guard let charset = charset(of: name) else { return true }
+    return isUTF8Text(name) || ["us-ascii", "iso-8859-", "windows-125", "koi8-"].contains { charset.hasPrefix($0) }
+  }
+
   /// Targets by which a source marks its content as secret; the first counts only with the value `secret`, the others
   /// by being listed (product.md 5.8).
   public static let secretMarkers: (valued: String, listed: Set<String>) = (

@@ -303,6 +303,39 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(stage.paste("STRING", by: Apps.browser) == nil, "other bytes in Latin-1")
   }
 
+  /// What an encoding lacks, sources write as question marks, or leave out: such a form is ASCII, and the text isn't.
+  @Test func aFormThatLostLettersIsNoOther() {
+    let whole = Array("zażółć".utf8)
+    let lost = Array("za????".utf8)
+    let java: [(String, Stage.Reply)] = [
+      ("text/plain;charset=US-ASCII", .bytes(lost)), ("text/plain;charset=UTF-8", .bytes(whole)),
+      ("STRING", .bytes(lost)),
+    ]
+    // Without UTF-8 the forms have to agree: UTF-16 and ISO 2022 may say more in bytes that are all below 0x80.
+    let wide: [(String, Stage.Reply)] = [
+      ("STRING", .bytes(lost)), ("text/plain;charset=utf-16", .bytes([0x22, 0x6f, 0x57, 0x5b])),
+    ]
+    let compound: [(String, Stage.Reply)] = [
+      ("STRING", .bytes(lost)), ("COMPOUND_TEXT", .bytes([0x1b, 0x24, 0x28, 0x41, 0x30, 0x21])),
+    ]
+    for forms in [java, wide, compound] {
+      var stage = Stage()
+      stage.copy(.init(0x40_0001, Apps.ledger, forms))
+      for target in ["text/plain;charset=utf-8", "text/plain", "TEXT"] {
+        #expect(stage.paste(target, by: Apps.browser) == nil, "\(target) beside \(forms.map(\.0))")
+      }
+      #expect(stage.paste("STRING", by: Apps.browser)?.bytes == lost, "as the source gave it")
+    }
+  }
+
+  @Test func anEncodingThatIsNotASCIIIsNotServed() {
+    var stage = Stage()
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes(text))]))
+    #expect(stage.paste("text/plain;charset=utf-16", by: Apps.browser) == nil)
+    #expect(stage.paste("text/plain; charset=\"UTF-8\"", by: Apps.browser)?.bytes == text)
+    #expect(stage.paste("text/plain;charset=ISO-8859-2", by: Apps.browser)?.bytes == text)
+  }
+
   @Test func itIsDecidedAsItIsAskedFor() {
     let policy = Policies.set([
       Policies.rule("no STRING", .deny) {

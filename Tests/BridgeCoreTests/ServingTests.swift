@@ -263,6 +263,7 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
       stage.paste("UTF8_STRING", by: Apps.browser)
         == .init(type: "UTF8_STRING", format: 8, bytes: Array("gesperrt – no".utf8)))
     #expect(stage.paste("text/html", by: Apps.browser) == nil)
+    #expect(stage.paste("text/plain;charset=utf-16", by: Apps.browser) == nil, "it would be UTF-8 under that name")
     #expect(stage.audit.contains { $0.outcome == .replaced && $0.kind == .paste })
   }
 
