@@ -11,6 +11,8 @@ final class Bridge {
   private var standInBase = 0
 
   static let allowAll = "version: 1\ndefault: allow\n"
+  /// No rules and no default, as on a machine on which nobody has set anything up.
+  static let withoutRules = "version: 1\n"
   /// Everything allowed, with one limit set to be reached soon.
   static func limiting(_ limits: String) -> String { "version: 1\nlimits: {\(limits)}\ndefault: allow\n" }
   static var standIn: String? { ProcessInfo.processInfo.environment["XPB_STANDIN"] }

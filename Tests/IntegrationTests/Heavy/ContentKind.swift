@@ -3,8 +3,13 @@ import Foundation
 /// What a program can copy and paste, as the drivers in Tests/Programs/heavy name it.
 enum ContentKind: String, CaseIterable, Sendable {
   case text, rich, image, files, cells
+  /// Text whose looks or properties are in a form that leaves its program as plain text alone.
+  case styled
+  /// An object of the program's own, which leaves it in no form.
+  case object
 
   static let richText = "<p>first <b>bold</b> and <i>italic</i></p><p>second za\u{17c}\u{f3}\u{142}\u{107}</p>"
+  static let styledText = "half of this has looks, za\u{17c}\u{f3}\u{142}\u{107}"
   static let cellText = "name\tvalue\tshare\nfirst\t1\t2.5\nsecond\t42\t0.125\n"
 
   /// A drawing of one shape, for who copies drawings as pictures.
@@ -23,6 +28,8 @@ enum ContentKind: String, CaseIterable, Sendable {
       try Data("plain text za\u{17c}\u{f3}\u{142}\u{107}, 42 = 6 * 7".utf8).write(to: URL(fileURLWithPath: path))
     case .rich: try Data(Self.richText.utf8).write(to: URL(fileURLWithPath: path))
     case .cells: try Data(Self.cellText.utf8).write(to: URL(fileURLWithPath: path))
+    case .styled: try Data(Self.styledText.utf8).write(to: URL(fileURLWithPath: path))
+    case .object: try Data("the object".utf8).write(to: URL(fileURLWithPath: path))
     case .image: try Picture.png(width: 40, height: 30).write(to: URL(fileURLWithPath: path))
     case .files:
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)

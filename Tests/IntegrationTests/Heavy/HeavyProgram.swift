@@ -22,6 +22,9 @@ struct HeavyKind: Sendable, Hashable, CustomTestStringConvertible {
   static let gimp = HeavyKind("GIMP", "/usr/bin/gimp", "gimp.py")
   static let inkscape = HeavyKind("Inkscape", "/usr/bin/inkscape", "inkscape.py")
   static let swing = HeavyKind("Swing", "/usr/bin/javac", "swing.py")
+  static let gtk4 = HeavyKind("GTK 4", "/usr/bin/python3", "gtk4.py")
+  static let qt6 = HeavyKind("Qt 6", "/usr/bin/python3", "qt6.py")
+  static let emacs = HeavyKind("Emacs", "/usr/bin/emacs", "emacs.py")
   static let pcmanfm = HeavyKind("PCManFM", "/usr/bin/pcmanfm", "pcmanfm.py")
   static let thunar = HeavyKind("Thunar", "/usr/bin/thunar", "thunar.py")
   /// Its own timer doesn't clear what it copied while a table is made.

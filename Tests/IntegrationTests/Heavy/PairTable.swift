@@ -9,6 +9,13 @@ struct PairRow {
   var targets: Set<String> = []
   /// Those that gave nothing when they were asked: refused, without a property, or a picture of no bytes.
   var barren: Set<String> = []
+  /// All that was listed, metadata too.
+  var listed: Set<String> = []
+  /// The hash of what each content target gave; of one that gave nothing, how it was refused.
+  var contents: [String: String] = [:]
+  /// The windows that took CLIPBOARD for this copy, in their order, and the one that owns it when all have pasted.
+  var takers: [Int] = []
+  var owner = 0
   var pastes: [String: Data] = [:]
 
   var label: String { "\(source) \(kind)" }
@@ -35,15 +42,19 @@ final class PairTable {
   }
 
   /// As which kind a program pastes what was copied: cells are text to those who know no cells, and xclip, which is quick,
-  /// shows the text of everything that has one.
-  private func kind(_ copied: ContentKind, in requestor: any TableProgram) -> ContentKind? {
-    if requestor.pastes.contains(copied) { return copied }
-    let isText = copied == .cells || (requestor.name == "xclip" && copied != .image)
+  /// shows the text of everything that has one. What is a program's own is nobody else's.
+  private func kind(
+    _ copied: ContentKind, of source: any TableProgram, in requestor: any TableProgram
+  ) -> ContentKind? {
+    let isOwn = copied == .object || copied == .styled
+    if requestor.pastes.contains(copied), !isOwn || source === requestor { return copied }
+    let hasText = copied != .image && copied != .object
+    let isText = copied == .cells || copied == .styled || (requestor.name == "xclip" && hasText)
     return isText && requestor.pastes.contains(.text) ? .text : nil
   }
 
   private func requestors(of kind: ContentKind, from source: any TableProgram) -> [any TableProgram] {
-    programs.filter { block.holds(source.name, $0.name) && self.kind(kind, in: $0) != nil }
+    programs.filter { block.holds(source.name, $0.name) && self.kind(kind, of: source, in: $0) != nil }
   }
 
   /// Every source copies every kind, and every requestor of the block pastes it. `known` is what came in a world seen
@@ -55,12 +66,13 @@ final class PairTable {
         let began = Deadline.now
         var row = PairRow(source: source.name, kind: kind)
         do {
-          try copy(kind, from: source, daemon)
+          row.takers = try copy(kind, from: source, daemon)
           try list(into: &row)
           let before = known.first { $0.label == row.label }
           for requestor in requestors(of: kind, from: source) {
-            paste(into: requestor, before, &row)
+            paste(into: requestor, from: source, before, &row)
           }
+          row.owner = try desktop.probe.ownerWindow()
         } catch { Issue.record("\(row.label), \(daemon == nil ? "without" : "with"): \(error)") }
         let milliseconds = (Deadline.now - began) / 1_000_000
         print("heavy: \(block.name): \(row.label) \(daemon == nil ? "without" : "with"), \(milliseconds) ms")
@@ -70,26 +82,40 @@ final class PairTable {
     return rows
   }
 
-  private func paste(into requestor: any TableProgram, _ before: PairRow?, _ row: inout PairRow) {
-    guard let pasted = kind(row.kind, in: requestor) else { return }
+  private func paste(
+    into requestor: any TableProgram, from source: any TableProgram, _ before: PairRow?, _ row: inout PairRow
+  ) {
+    guard let pasted = kind(row.kind, of: source, in: requestor) else { return }
     do {
       row.pastes[requestor.name] = try requestor.paste(pasted, expecting: before?.pastes[requestor.name]?.count)
     } catch { Issue.record("\(row.label) → \(requestor.name): \(error)") }
   }
 
-  private func copy(_ kind: ContentKind, from source: any TableProgram, _ daemon: Bridge?) throws {
+  /// Copies, and returns the windows that have taken CLIPBOARD since.
+  @discardableResult
+  private func copy(_ kind: ContentKind, from source: any TableProgram, _ daemon: Bridge?) throws -> [Int] {
     // Another owner in between: xterm doesn't claim again while it still owns.
     try desktop.takingClipboard { try previous.claim() }
     try daemon?.sync()
+    let earlier = try takers().count
     try source.copy(kind, from: samples[kind]!)
     try daemon?.sync()
+    return Array(try takers().dropFirst(earlier))
+  }
+
+  private func takers() throws -> [Int] {
+    try desktop.probe.tell("sync")
+    return desktop.probe.events.filter { $0.name == "owner-change" && $0.text("selection") == "CLIPBOARD" }
+      .compactMap { $0.number("window") }
   }
 
   private func list(into row: inout PairRow) throws {
-    row.targets = try desktop.contentTargets()
+    row.listed = Set(try desktop.probe.targets() ?? [])
+    row.targets = row.listed.filter(Exceptions.isContent)
     // What the daemon leaves out isn't asked for in the world without it either: it would only take its time.
     for target in row.targets.sorted() where !HeavyExceptions.isLeftOut(target, beside: row.targets) {
       let answer = try desktop.probe.convert(target, "deadline=10000")
+      row.contents[target] = answer.text("sha256") ?? answer.text("state")
       let isEmptyPicture = HeavyExceptions.isPicture(target) && answer.number("bytes") == 0
       if answer.text("state") != "answered" || isEmptyPicture { row.barren.insert(target) }
     }
@@ -99,11 +125,11 @@ final class PairTable {
   func surviveExits(_ daemon: Bridge) throws {
     for (index, source) in programs.enumerated().reversed() where block.subjects.map(\.name).contains(source.name) {
       let kind = source.copies[0]
-      guard let requestor = programs[..<index].last(where: { self.kind(kind, in: $0) != nil }) else {
+      guard let requestor = programs[..<index].last(where: { self.kind(kind, of: source, in: $0) != nil }) else {
         Issue.record("\(source.name): expected somebody left who pastes \(kind), found nobody")
         continue
       }
-      let pasted = self.kind(kind, in: requestor)!
+      let pasted = self.kind(kind, of: source, in: requestor)!
       try copy(kind, from: source, daemon)
       let before = try requestor.paste(pasted, expecting: nil)
       // The driver of a file manager takes the files along at its end; the program alone leaves them.

@@ -12,13 +12,18 @@ struct TableBlock: Sendable, CustomTestStringConvertible {
   let light: [ProgramKind]
   /// Whether every test run makes it; the rest is `make table`.
   let isQuick: Bool
+  /// Whether the daemon has no rules at all. Sources then keep CLIPBOARD, with what only they can give.
+  let isWithoutRules: Bool
 
   init(
     _ name: String, of subjects: [HeavyKind], among others: [HeavyKind] = [], light: [ProgramKind] = [],
-    quick isQuick: Bool = false
+    quick isQuick: Bool = false, withoutRules isWithoutRules: Bool = false
   ) {
-    (self.name, self.subjects, self.others, self.light, self.isQuick) = (name, subjects, others, light, isQuick)
+    (self.name, self.subjects, self.others, self.light) = (name, subjects, others, light)
+    (self.isQuick, self.isWithoutRules) = (isQuick, isWithoutRules)
   }
+
+  var policy: String { isWithoutRules ? Bridge.withoutRules : Bridge.allowAll }
 
   var testDescription: String { name }
 
@@ -32,6 +37,8 @@ struct TableBlock: Sendable, CustomTestStringConvertible {
     TableBlock("pictures", of: [.gimp, .inkscape], among: [.firefox, .chromium], light: [.gtk, .qt]),
     TableBlock("pictures-writer", of: [.gimp, .inkscape], among: [.swing, .writer, .writerGen], quick: true),
     TableBlock("files", of: [.thunar, .pcmanfm], light: [.xclip], quick: true),
+    TableBlock(
+      "without-rules", of: [.swing, .gtk4, .qt6, .emacs], light: [.xclip, .tk, .gtk], quick: true, withoutRules: true),
   ]
 
   /// Which of them this run makes: `XPB_TABLE` is `whole`, the name of one, or not there.

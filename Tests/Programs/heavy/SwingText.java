@@ -33,7 +33,7 @@ import javax.swing.text.StyleConstants;
 import javax.swing.text.html.HTMLDocument;
 
 /**
- * A text area, a pane of formatted text and a picture, of which one is shown.
+ * A text area, a pane of formatted text, a picture, and two holders of an object, of which one is shown.
  *
  * <p>Lines of standard input: show KIND, load PATH, select, clear, dump PATH, quit; each is answered with one line. Copy and paste
  * are Swing's own, by key; for pictures Swing has the clipboard's format and leaves the keys to the program.
@@ -44,6 +44,10 @@ public final class SwingText {
     private final JTextArea text = new JTextArea();
     private final JTextPane rich = new JTextPane();
     private final Picture picture = new Picture();
+    /** The object is copied in the one and pasted in the other. */
+    private final Holder giver = new Holder();
+    private final Holder taker = new Holder();
+    private final JPanel holders = new JPanel();
     private JComponent shown = text;
 
     private SwingText() {
@@ -51,18 +55,20 @@ public final class SwingText {
         cards.add(new JScrollPane(text), "text");
         cards.add(new JScrollPane(rich), "rich");
         cards.add(picture, "image");
+        holders.add(giver);
+        holders.add(taker);
+        cards.add(holders, "object");
         frame.add(cards, BorderLayout.CENTER);
         frame.setSize(500, 300);
         frame.setDefaultCloseOperation(JFrame.EXIT_ON_CLOSE);
         frame.setVisible(true);
     }
 
-    private static final class Picture extends JLabel {
-        private BufferedImage image;
-
-        Picture() {
+    /** A label that copies and pastes by key, as Swing's text components do. */
+    private abstract static class CopyingLabel extends JLabel {
+        CopyingLabel(TransferHandler transfer) {
             setFocusable(true);
-            setTransferHandler(new PictureTransfer());
+            setTransferHandler(transfer);
             bind(KeyEvent.VK_C, TransferHandler.getCopyAction());
             bind(KeyEvent.VK_V, TransferHandler.getPasteAction());
         }
@@ -71,6 +77,14 @@ public final class SwingText {
             Object name = action.getValue(javax.swing.Action.NAME);
             getInputMap().put(KeyStroke.getKeyStroke(key, KeyEvent.CTRL_DOWN_MASK), name);
             getActionMap().put(name, action);
+        }
+    }
+
+    private static final class Picture extends CopyingLabel {
+        private BufferedImage image;
+
+        Picture() {
+            super(new PictureTransfer());
         }
 
         void show(BufferedImage newImage) {
@@ -130,10 +144,90 @@ public final class SwingText {
         }
     }
 
+    /** What a holder holds. It can't be serialized, so that nothing but this virtual machine can hand it on. */
+    private static final class Thing {
+        private final String name;
+
+        Thing(String name) {
+            this.name = name;
+        }
+    }
+
+    private static final class Holder extends CopyingLabel {
+        private Thing thing;
+
+        Holder() {
+            super(new ThingTransfer());
+        }
+    }
+
+    private static final class ThingTransfer extends TransferHandler {
+        private static final DataFlavor FLAVOR = new DataFlavor(
+                DataFlavor.javaJVMLocalObjectMimeType + "; class=\"" + Thing.class.getName() + "\"", "a thing");
+
+        @Override
+        public int getSourceActions(JComponent component) {
+            return COPY;
+        }
+
+        @Override
+        protected Transferable createTransferable(JComponent component) {
+            Thing thing = ((Holder) component).thing;
+            return new Transferable() {
+                @Override
+                public DataFlavor[] getTransferDataFlavors() {
+                    return new DataFlavor[] {FLAVOR};
+                }
+
+                @Override
+                public boolean isDataFlavorSupported(DataFlavor flavor) {
+                    return FLAVOR.equals(flavor);
+                }
+
+                @Override
+                public Object getTransferData(DataFlavor flavor) throws UnsupportedFlavorException {
+                    if (!isDataFlavorSupported(flavor)) {
+                        throw new UnsupportedFlavorException(flavor);
+                    }
+                    return thing;
+                }
+            };
+        }
+
+        @Override
+        public boolean canImport(TransferSupport support) {
+            return support.isDataFlavorSupported(FLAVOR);
+        }
+
+        @Override
+        public boolean importData(TransferSupport support) {
+            try {
+                ((Holder) support.getComponent()).thing = (Thing) support.getTransferable().getTransferData(FLAVOR);
+                return true;
+            } catch (IOException | UnsupportedFlavorException error) {
+                return false;
+            }
+        }
+    }
+
+    /** The card of a kind. */
+    private JComponent card(String kind) {
+        switch (kind) {
+            case "text":
+                return text;
+            case "rich":
+                return rich;
+            case "image":
+                return picture;
+            default:
+                return holders;
+        }
+    }
+
     private String obey(String name, String argument) throws IOException, BadLocationException {
         switch (name) {
             case "show":
-                shown = argument.equals("text") ? text : argument.equals("rich") ? rich : picture;
+                shown = card(argument);
                 ((CardLayout) cards.getLayout()).show(cards, argument);
                 shown.requestFocusInWindow();
                 return "done";
@@ -141,15 +235,20 @@ public final class SwingText {
                 load(Path.of(argument));
                 return "done";
             case "select":
-                if (shown instanceof JTextComponent) {
+                if (shown == holders) {
+                    giver.requestFocusInWindow();
+                } else if (shown instanceof JTextComponent) {
                     ((JTextComponent) shown).selectAll();
                 }
                 return "done";
             case "clear":
                 if (shown == picture) {
                     picture.show(null);
+                } else if (shown == holders) {
+                    taker.thing = null;
+                    taker.requestFocusInWindow();
                 } else {
-                    ((JTextComponent) shown).setText("");
+                    empty();
                 }
                 return "done";
             case "dump":
@@ -163,8 +262,20 @@ public final class SwingText {
     private void load(Path path) throws IOException {
         if (shown == picture) {
             picture.show(ImageIO.read(path.toFile()));
+        } else if (shown == holders) {
+            giver.thing = new Thing(Files.readString(path));
         } else {
+            empty();
             ((JTextComponent) shown).setText(Files.readString(path));
+        }
+    }
+
+    /** Formatted text gets a new document: the old one keeps the styles of what was in it. */
+    private void empty() {
+        if (shown == rich) {
+            rich.setDocument(rich.getEditorKit().createDefaultDocument());
+        } else {
+            ((JTextComponent) shown).setText("");
         }
     }
 
@@ -175,6 +286,9 @@ public final class SwingText {
             StringBuilder runs = new StringBuilder();
             describe(rich.getDocument().getDefaultRootElement(), runs);
             Files.writeString(path, runs.toString().strip());
+        } else if (shown == holders) {
+            Thing taken = taker.thing;
+            Files.writeString(path, taken == null ? "" : (taken == giver.thing ? "same " : "another ") + taken.name);
         } else if (picture.image == null) {
             Files.write(path, new byte[0]);
         } else {
