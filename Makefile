@@ -3,7 +3,7 @@
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
-.PHONY: help build run test table check soak fuzz store-kills bench leaks install install-units uninstall \
+.PHONY: help build run test table held-keys check soak fuzz store-kills bench leaks install install-units uninstall \
   list-installed deb prove-package clean
 
 # Where things are installed. DESTDIR is put before every path, for packagers.
@@ -61,6 +61,11 @@ table: ## Every pair of the real programs with and without the daemon (`make tes
 	$(SWIFT_BUILD)
 	XPB_TABLE=$(or $(BLOCK),whole) XPB_BINARY=$(abspath $(BINARY)) \
 	  swift test --scratch-path $(SCRATCH) --filter HeavyTableTests
+
+held-keys: ## Hold the copy key down in each real program under each kind of refusal; 7 minutes
+	Scripts/install-packages build test
+	$(SWIFT_BUILD)
+	XPB_HELD_KEYS=1 XPB_BINARY=$(abspath $(BINARY)) swift test --scratch-path $(SCRATCH) --filter HeldKeyTableTests
 
 # SEED=N gives the same orders again; COUNT=N more or fewer transfers.
 soak: ## Thousands of mixed transfers with deaths at random moments, and what is left of them

@@ -44,9 +44,12 @@ enum Sandbox {
   }
 
   private static func limit(_ order: HelperProtocol.Order) throws(Failure) {
+    // Less than any core file has. Where a program takes cores by a pipe, the kernel heeds no limit but this one; it can't be had
+    // where the service manager has set a lower one (LimitCORE=0).
+    let cores = Int32(RLIMIT_CORE.rawValue)
+    if xpb_setrlimit(cores, 1, 1) < 0 { try require(xpb_setrlimit(cores, 0, 0)) }
     let limits: [(Int32, Int)] = [
-      // Less than any core file has. Where a program takes cores by a pipe, the kernel heeds no limit but this one.
-      (Int32(RLIMIT_CORE.rawValue), 1), (Int32(RLIMIT_AS.rawValue), order.memoryBytes),
+      (Int32(RLIMIT_AS.rawValue), order.memoryBytes),
       (Int32(RLIMIT_NOFILE.rawValue), openFiles),
       // No file can be written, and the daemon counts what comes by the socket.
       (Int32(RLIMIT_FSIZE.rawValue), 0),
