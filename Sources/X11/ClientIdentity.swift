@@ -49,7 +49,8 @@ public nonisolated struct IdentityAnswer: Hashable, Sendable {
 public nonisolated struct AskedIdentity: Sendable {
   /// What was asked.
   public let question: IdentityQuestion
-  let process: Serial
+  /// `nil` where the server names no processes.
+  let process: Serial?
   let ownClass: Serial
   let classes: [Serial]
   let processes: [Serial]
@@ -73,9 +74,9 @@ extension Display {
   /// the first is taken share that round trip.
   public func ask(_ question: IdentityQuestion) -> AskedIdentity {
     AskedIdentity(
-      question: question, process: xcb.resQueryLocalPID(of: question.window.id),
+      question: question, process: askProcess(of: question.window.id),
       ownClass: askClass(of: question.window), classes: question.classesOf.map { askClass(of: $0) },
-      processes: question.processesOf.map { xcb.resQueryLocalPID(of: $0.id) },
+      processes: question.processesOf.compactMap { askProcess(of: $0.id) },
       active: askWords(ofRootProperty: "_NET_ACTIVE_WINDOW", limit: 1),
       topLevels: question.wantsTopLevels ? askTopLevels() : nil)
   }
@@ -99,18 +100,20 @@ extension Display {
     return answer
   }
 
-  /// The top-level windows and the processes of all X clients, by resource base, in one round trip.
+  /// The top-level windows and the processes of all X clients, by resource base, in one round trip. No process where the
+  /// server doesn't name them.
   public func survey() -> (topLevels: TopLevels, processIDs: [UInt32: Int32]) {
     // XID 0 stands for all clients.
-    let processes = xcb.resQueryLocalPID(of: 0)
+    let processes = askProcess(of: 0)
     let topLevels = askTopLevels()
     let pairs = takeProcessIDs(processes).map { ($0.client & ~resourceMask, $0.processID) }
     return (takeTopLevels(topLevels), Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
   }
 
-  /// The resource bases of all X clients.
+  /// The resource bases of all X clients; of those with a window alone where the server doesn't list its clients.
   public func clientBases() -> [UInt32] {
-    ClientList.bases(xcb.reply(to: xcb.resQueryClients()))
+    guard !namesPrograms else { return ClientList.bases(xcb.reply(to: xcb.resQueryClients())) }
+    return Set(survey().topLevels.all.map(resourceBase(of:))).subtracting([0]).sorted()
   }
 
   /// The parent of `window` and the parent's class; `nil` when the parent is the root or another client's window.
@@ -174,8 +177,11 @@ extension Display {
     return (Window(reply.word(at: 12)), reply.tailWords(Int(reply.half(at: 16))).map { Window($0) })
   }
 
-  private func takeProcessIDs(_ serial: Serial) -> [(client: UInt32, processID: Int32)] {
+  private func askProcess(of xid: UInt32) -> Serial? { namesPrograms ? xcb.resQueryLocalPID(of: xid) : nil }
+
+  private func takeProcessIDs(_ serial: Serial?) -> [(client: UInt32, processID: Int32)] {
     // On a display of another machine, or one that ssh forwards, the numbers are those of processes over there.
+    guard let serial else { return [] }
     let reply = xcb.reply(to: serial)
     return name.isLocal ? ClientList.clientProcesses(reply) : []
   }
@@ -183,6 +189,16 @@ extension Display {
 
 /// What XRes tells of all clients.
 nonisolated enum ClientList {
+  /// Whether a server that answers QueryVersion so can name the processes of its clients.
+  static func namesPrograms(_ reply: consuming Reply?) -> Bool {
+    // Major at 8, minor at 10.
+    guard let reply else { return false }
+    return namesPrograms(major: reply.half(at: 8), minor: reply.half(at: 10))
+  }
+
+  /// 1.2 brought QueryClientIds.
+  static func namesPrograms(major: UInt16, minor: UInt16) -> Bool { (major, minor) >= (1, 2) }
+
   /// The resource bases in a reply to QueryClients.
   static func bases(_ reply: consuming Reply?) -> [UInt32] {
     // The number of clients at 8, then base and mask of each.

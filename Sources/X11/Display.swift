@@ -22,6 +22,8 @@ import Selection
   public let atoms: AtomTable
   /// Which bits of an XID tell one client's resources apart; the others tell the client.
   public let resourceMask: UInt32
+  /// Whether the server lists its clients and says which process of this machine each of them is.
+  public let namesPrograms: Bool
   /// Events that only the server may make and a client sent nevertheless, since the start.
   public internal(set) var forgedEventCount = 0
   /// Errors for requests that nobody expected to fail, since the start: each is a bug of ours.
@@ -44,6 +46,8 @@ import Selection
   private let resourceBase: UInt32
   private let fixesFirstEvent: UInt8
   private let hasSync: Bool
+  /// RECORD's major opcode, where the server has it.
+  let recordOpcode: UInt8?
   private var waiting: [(event: DisplayEvent, serial: Serial)] = []
   private var takenCount = 0
   /// Claims of ours whose events have not been taken yet, oldest first, for selections whose changes we asked for.
@@ -77,25 +81,25 @@ import Selection
   private init(name: DisplayName, text: String, xlib: XlibDisplay) throws(DisplayError) {
     let xcb = XcbConnection(raw: xlib.xcb)
     xcb.prefetchMaximumRequestLength()
-    let queries = [xcb.queryExtension("XFIXES"), xcb.queryExtension("X-Resource"), xcb.queryExtension("SYNC")]
+    let names: [StaticString] = ["XFIXES", "X-Resource", "SYNC", "RECORD"]
+    let queries = names.map { xcb.queryExtension($0) }
     // QueryExtension's reply: present at 8, major opcode at 9, first event at 10.
-    let answers = queries.map { serial -> (isPresent: Bool, firstEvent: UInt8) in
-      guard let reply = xcb.reply(to: serial) else { return (false, 0) }
-      return (reply.byte(at: 8) != 0, reply.byte(at: 10))
+    let answers = queries.map { serial -> (isPresent: Bool, opcode: UInt8, firstEvent: UInt8) in
+      guard let reply = xcb.reply(to: serial) else { return (false, 0, 0) }
+      return (reply.byte(at: 8) != 0, reply.byte(at: 9), reply.byte(at: 10))
     }
     guard answers[0].isPresent, let fixes = xlib.queryFixesVersion(), fixes.major >= 1 else {
       throw .extensionMissing(text, extension: "XFIXES", version: "1.0")
     }
-    guard answers[1].isPresent, let version = xcb.reply(to: xcb.resQueryVersion()),
-      // Major at 8, minor at 10; 1.2 brought QueryClientIds.
-      (version.half(at: 8), version.half(at: 10)) >= (1, 2)
-    else { throw .extensionMissing(text, extension: "X-Resource", version: "1.2") }
+    // libxcb ends a connection on which an extension is asked for that the server lacks.
+    namesPrograms = answers[1].isPresent && ClientList.namesPrograms(xcb.reply(to: xcb.resQueryVersion()))
 
     self.name = name
     self.xlib = xlib
     self.xcb = xcb
     fixesFirstEvent = answers[0].firstEvent
     server = LocalSocket.peer(of: xcb.fileDescriptor)
+    recordOpcode = answers[3].isPresent ? answers[3].opcode : nil
     hasSync = answers[2].isPresent && xlib.initializeSync()
     screen = Int(xlib.defaultScreen)
     root = Window(xlib.rootWindow(screen: xlib.defaultScreen))
@@ -123,6 +127,10 @@ import Selection
 
   /// Names of the extensions that we use and that the server lacks; those it must have are found at the opening.
   public var missingExtensions: [String] {
+    (namesPrograms ? [] : ["X-Resource 1.2"]) + absentExtensions
+  }
+
+  private var absentExtensions: [String] {
     let wanted: [(StaticString, String)] = [
       ("SYNC", "SYNC"), ("XKEYBOARD", "XKB"), ("XInputExtension", "the X Input Extension"),
     ]

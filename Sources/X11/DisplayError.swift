@@ -8,7 +8,7 @@ public nonisolated enum DisplayError: Error, Hashable, Sendable, CustomStringCon
   case unreachable(String)
   /// A server is there and doesn't let us in.
   case refused(String, AuthorityProblem)
-  /// The server lacks an extension, or has it in a version that is too old.
+  /// The server lacks an extension without which nothing can be guarded, or has it in a version that is too old.
   case extensionMissing(String, extension: String, version: String)
 
   /// What is wrong, in one line.
@@ -19,7 +19,7 @@ public nonisolated enum DisplayError: Error, Hashable, Sendable, CustomStringCon
     case .unreachable(let name): "cannot connect to display `\(name)`: no X server answers there"
     case .refused(let name, let problem): "display `\(name)` refused the connection: \(problem)"
     case .extensionMissing(let name, let wanted, let version):
-      "display `\(name)` has no \(wanted) extension of version \(version) or later"
+      "display `\(name)` has no \(wanted) extension of version \(version) or later, so it can't be guarded: nobody hears of copies"
     }
   }
 }

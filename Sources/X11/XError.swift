@@ -11,6 +11,8 @@ public nonisolated struct XError: Error, Hashable, Sendable, CustomStringConvert
 
   /// BadWindow
   static let badWindow: UInt8 = 3
+  /// BadMatch
+  static let badMatch: UInt8 = 8
   /// BadAccess
   static let badAccess: UInt8 = 10
 

@@ -24,6 +24,10 @@ enum StatusText {
     if report["priority"]?.truth == false {
       lines.append(line("priority", Console.alarming("none: the X server has no SYNC; see `xpastebridge doctor`")))
     }
+    if report["namesPrograms"]?.truth == false {
+      let words = "none: the X server has no X-Resource 1.2; every program gets the strictest answer that it could get"
+      lines.append(line("identity", Console.alarming(words)))
+    }
     if let rival = report["rivalManager"] {
       lines.append(line("  rival", Console.alarming("\(subject(rival)) owns CLIPBOARD_MANAGER")))
     }
@@ -166,7 +170,7 @@ enum StatusText {
         line(
           "protection",
           Console.alarming(
-            "copies can be read by others: the X server has no priorities or no XKB, or no watchdog is running"))
+            "copies can be read by others: the X server has no priorities, no XKB or no X-Resource, or no watchdog runs"))
       ]
     }
     let words =

@@ -407,6 +407,7 @@ extension Daemon: ControlledDaemon {
       "selections": .array(session.status.map(StatusReport.selection)),
       "boards": BoardReport.summary(session.boards, boardKeeper),
       "priority": .bool(session.hasPriority),
+      "namesPrograms": .bool(session.namesPrograms),
       "rivalManager": session.rivalClipboardManager.map(RecordJSON.subject),
       "boardStore": boardKeeper.map { StatusReport.boardStore($0.standing) },
       "store": continuity.map(\.report),

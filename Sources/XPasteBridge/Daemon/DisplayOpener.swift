@@ -23,6 +23,11 @@ enum DisplayOpener {
       options.onNotice = request.onNotice
       let display = try Display.open(request.name)
       request.onConnected()
+      if !display.namesPrograms {
+        request.say(
+          "the X server has no X-Resource extension (version 1.2 or later), so no program can be told from another: each "
+            + "gets the strictest answer that it could get; see `xpastebridge doctor`", .warning)
+      }
       let runner = EffectRunner(
         display: display, policy: request.policy, options: options, onAudit: request.audit)
       try runner.start()
@@ -35,6 +40,7 @@ enum DisplayOpener {
 
 extension EffectRunner: DisplaySession {
   var connectionDescriptor: Int32 { display.fileDescriptor }
+  var namesPrograms: Bool { display.namesPrograms }
   var successor: Subject? {
     guard case .replaced(let subject) = ending else { return nil }
     return subject

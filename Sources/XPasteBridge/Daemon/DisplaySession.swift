@@ -32,6 +32,8 @@ protocol DisplaySession: AnyObject {
   var actionStatus: ActionStatus? { get }
   /// Whether the server takes our requests first.
   var hasPriority: Bool { get }
+  /// Whether the server says which program each client is; where it doesn't, each is unsure.
+  var namesPrograms: Bool { get }
   /// Who owns CLIPBOARD_MANAGER in our place; `nil` for nobody.
   var rivalClipboardManager: Subject? { get }
   /// Who is behind `window`, or the active one; `nil` when there is no such window.

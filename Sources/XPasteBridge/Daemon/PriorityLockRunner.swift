@@ -15,9 +15,9 @@ final class PriorityLockRunner {
   private var lock = PriorityLock()
   private var pressedAt = ServerTime.current
 
-  /// `nil` where the server can't put anybody in order.
+  /// `nil` where the server can't put anybody in order, or doesn't list its clients.
   init?(display: ActionDisplay, questions: Display, presses: PressKeeper, finishCopy: @escaping () -> Void) {
-    guard let precedence = Precedence(display, name: questions.name, others: [questions.ownerWindow]) else {
+    guard questions.namesPrograms, let precedence = Precedence(display, name: questions.name, others: [questions.ownerWindow]) else {
       return nil
     }
     self.presses = presses

@@ -50,7 +50,8 @@ enum DoctorCommand {
       defer { display.close() }
       return .reachable(missing: display.missingExtensions, copying: display.copyingExtension)
     } catch {
-      return .unreachable("\(error)")
+      guard case .extensionMissing = error else { return .unreachable("\(error)") }
+      return .unfit("\(error)")
     }
   }
 

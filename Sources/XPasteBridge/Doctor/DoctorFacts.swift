@@ -6,6 +6,8 @@ struct DoctorFacts {
     case reachable(missing: [String], copying: String? = nil)
     /// It can't, for this reason.
     case unreachable(String)
+    /// It can, and lacks what no daemon can do without, for this reason.
+    case unfit(String)
   }
 
   /// The user's unit.

@@ -36,6 +36,8 @@ enum Findings {
         "start the X server with these extensions; what rests on them doesn't work")
     case .unreachable(let reason):
       return .broken(.display, reason, "set DISPLAY and XAUTHORITY to those of the session, or give --display")
+    case .unfit(let reason):
+      return .broken(.display, reason, "start the X server with that extension; no rule counts on this one")
     }
   }
 
@@ -134,7 +136,8 @@ enum Findings {
   private static func ofDaemon(_ status: JSON, _ clients: JSON) -> [Finding] {
     let others = (clients["clients"]?.elements ?? []).filter { $0["self"]?.truth != true }
     return [
-      policy(status["policy"]), first(others), priority(status), rivals(status, others), identity(others),
+      policy(status["policy"]), first(status, others), priority(status), rivals(status, others),
+      identity(status, others),
       memory(status["memory"]), audit(status["audit"]), crash(status["store"]), bus(status["sessionBus"]?.text),
       boards(status["boardStore"]),
     ] + keys(status) + presses(status)
@@ -165,8 +168,13 @@ enum Findings {
     return .holds(.policy, "in force: \(counted(files, "file")), \(counted(policy?["rules"]?.number ?? 0, "rule"))")
   }
 
-  private static func first(_ others: [JSON]) -> Finding {
+  private static func first(_ status: JSON, _ others: [JSON]) -> Finding {
     let earlier = others.filter { $0["earlier"]?.truth == true }
+    guard !isBlind(status) else {
+      return .limited(
+        .first, "the X server doesn't list its clients, so it isn't known who was there before the daemon",
+        "start the X server with X-Resource, and the daemon before other programs")
+    }
     guard !earlier.isEmpty else {
       return .holds(.first, "every other program connected after the daemon had begun to listen")
     }
@@ -236,8 +244,8 @@ enum Findings {
     case "ready": .holds(.protection, "copy keys of protected apps are stopped for the moment of the copy")
     case "impossible":
       .broken(
-        .protection, "copies of protected apps can be read by others: no SYNC, no XKB, or no input watchdog",
-        "start the X server with SYNC and XKB; see the journal for the watchdog")
+        .protection, "copies of protected apps can be read by others: no SYNC, no XKB, no X-Resource, or no input watchdog",
+        "start the X server with SYNC, XKB and X-Resource; see the journal for the watchdog")
     default: .holds(.protection, "no rule asks for it")
     }
   }
@@ -267,7 +275,17 @@ enum Findings {
     return [.holds(.presses, words)]
   }
 
-  private static func identity(_ others: [JSON]) -> Finding {
+  /// Whether the X server doesn't say which programs its clients are.
+  private static func isBlind(_ status: JSON) -> Bool { status["namesPrograms"]?.truth == false }
+
+  private static func identity(_ status: JSON, _ others: [JSON]) -> Finding {
+    guard !isBlind(status) else {
+      return .broken(
+        .identity,
+        "the X server has no X-Resource 1.2, so no program can be told from another: each gets the strictest answer that it "
+          + "could get, and none its own copy under rules",
+        "start the X server with X-Resource (Xvfb, Xorg: without `-extension X-Resource`)")
+    }
     let doubtful = others.filter { !($0["candidates"]?.elements ?? []).isEmpty }
     let unattested = others.filter { client in
       (client["candidates"]?.elements ?? []).isEmpty

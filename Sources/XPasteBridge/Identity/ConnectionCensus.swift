@@ -13,7 +13,7 @@
 /// in any group it likes. What stays possible is to hand the connection itself to a process of another program (see
 /// docs/threats.md); that needs no ended process and is possible with every client.
 nonisolated struct ConnectionCensus {
-  /// The process that the server names, by resource base.
+  /// The process that the server names, by resource base; without clients that are known to have closed their connection.
   var processIDs: [UInt32: Int32]
   /// The clients' ends of the server's connections.
   var ends: [ConnectionEnd]

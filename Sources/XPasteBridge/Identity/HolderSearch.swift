@@ -120,7 +120,9 @@ final class HolderSearch {
     let ends: [ConnectionEnd]
     do {
       ends = try visibleEnds()
-      if let process, try holdsAll(process, ends: ends) { return .process(ClientHolder(process: process, namedID: id)) }
+      if let process, try holdsAll(process, askedAbout: base, ends: ends) {
+        return .process(ClientHolder(process: process, namedID: id))
+      }
     } catch {
       // Nothing can be seen: then the server's word is all there is, and none for an ended process.
       return process.map { .process(ClientHolder(process: $0, namedID: id)) } ?? .unknown
@@ -155,7 +157,7 @@ final class HolderSearch {
   /// Binds clients whose process has ended to the only connection that can be theirs, before others come: called at the
   /// start and when a client is met for the first time.
   func settle(known: [UInt32: ClientHolder]) {
-    let processIDs = display.survey().processIDs
+    var processIDs = display.survey().processIDs
     bound = bound.filter { processIDs[$0.key] == $0.value.namedID && isCurrent($0.value) }
     unsettled = unsettled.filter { processIDs[$0.key] == $0.value }
     let fresh = processIDs.filter { base, id in
@@ -164,6 +166,7 @@ final class HolderSearch {
     }
     guard !fresh.isEmpty, bound.count < Self.boundClients else { return }
     unsettled.merge(fresh) { _, id in id }
+    processIDs = withoutRetained(processIDs, known: known)
     guard let (census, holders) = try? census(processIDs: processIDs, known: known, except: nil) else { return }
     for (base, settled) in census.settled() {
       guard let process = ProcessRecord(settled.holder), let id = processIDs[base],
@@ -185,16 +188,31 @@ final class HolderSearch {
     return ends
   }
 
+  /// `processIDs` without the clients that have closed their connection: the server lists them for good, and they hold
+  /// none. Whoever is known to hold one isn't asked about.
+  private func withoutRetained(_ processIDs: [UInt32: Int32], known: [UInt32: ClientHolder]) -> [UInt32: Int32] {
+    let suspects = processIDs.keys.filter { $0 != 0 && known[$0]?.connection == nil && bound[$0] == nil }
+    let retained = display.retainedClients(among: suspects)
+    guard !retained.isEmpty else { return processIDs }
+    // A client that has come meanwhile in the place of one that has ended is another's.
+    let now = display.survey().processIDs
+    return processIDs.filter { base, id in !retained.contains(base) || now[base] != id }
+  }
+
   /// Whether `process` holds at least as many connections as the server names it for. If its number was another's
   /// before, it holds fewer. A process whose sockets can't be seen is believed.
-  private func holdsAll(_ process: ProcessRecord, ends: [ConnectionEnd]) throws(SystemFailure) -> Bool {
+  private func holdsAll(
+    _ process: ProcessRecord, askedAbout base: UInt32, ends: [ConnectionEnd]
+  ) throws(SystemFailure) -> Bool {
     let id = process.identity.id
     guard let held = try DescriptorTable.sockets(of: id, among: Set(ends.map(\.inode))), !isElsewhere(id) else {
       return process.refresh()
     }
     guard !held.isEmpty else { return false }
-    let clients = display.survey().processIDs.count { $0.key != 0 && $0.value == id }
-    return held.count >= clients
+    let clients = display.survey().processIDs.filter { $0.key != 0 && $0.value == id }
+    if held.count >= clients.count { return true }
+    let connected = withoutRetained(clients, known: [:])
+    return connected[base] != nil && held.count >= connected.count
   }
 
   /// Whether process `id` makes its sockets in another network name space, where we don't see them.
@@ -206,7 +224,7 @@ final class HolderSearch {
   private func conclude(
     base: UInt32, id: Int32, known: [UInt32: ClientHolder]
   ) throws(SystemFailure) -> HolderFinding {
-    let processIDs = display.survey().processIDs
+    let processIDs = withoutRetained(display.survey().processIDs, known: known)
     guard processIDs[base] == id else { return .unknown }
     let (census, holders) = try census(processIDs: processIDs, known: known, except: base)
     return conclude(base: base, id: id, census.candidates(for: base), holders: holders)

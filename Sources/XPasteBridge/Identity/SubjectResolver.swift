@@ -46,7 +46,11 @@ final class SubjectResolver {
     }
     memories[base] = nil
     guard let id = answer.processID else {
-      return answer.windowExists ? search(window, answer: answer, holder: nil) : .unknown
+      guard answer.windowExists else { return .unknown }
+      guard display.namesPrograms else {
+        return completed(search(window, answer: answer, holder: nil, origin: .unknown), by: .unknown)
+      }
+      return search(window, answer: answer, holder: nil)
     }
     let finding = holder(base: base, id: id)
     if case .process(let holder) = finding { return search(window, answer: answer, holder: holder) }
@@ -66,7 +70,8 @@ final class SubjectResolver {
       subject.candidates = candidates(processes, like: subject)
     case .among(let processes): subject.candidates = candidates(processes, like: subject)
     case .unknown:
-      // The process that connected has ended, and another holds its connection: nothing in /proc may be believed.
+      // The process that connected has ended and another holds its connection, or the server names none: nothing in /proc
+      // may be believed.
       subject.unsure.formUnion([.executable, .script, .unit, .sandbox])
       // Windows of its other connections can't be found.
       if subject.windowClass == nil { subject.unsure.formUnion([.windowClass, .instance]) }
@@ -87,11 +92,12 @@ final class SubjectResolver {
   /// Binds what can be told apart now to its process, before more comes.
   func settle() { holderSearch.settle(known: memories.mapValues(\.holder)) }
 
-  /// All X clients of the display; `earlier` says which of them came first.
+  /// All X clients of the display, without those that have ended and left something there; `earlier` says which of them came first.
   func clients(earlier: EarlierClients = EarlierClients()) -> [ClientDescription] {
     let (topLevels, processIDs) = display.survey()
     let byClient = Dictionary(grouping: topLevels.all, by: display.resourceBase(of:))
-    let bases = display.clientBases()
+    let retained = display.retainedClients(among: processIDs.keys)
+    let bases = display.clientBases().filter { !retained.contains($0) }
     let first = earlier.remaining(among: processIDs, bases: bases)
     return bases.map { base in
       let isOurs = display.isOurs(Window(base))
@@ -102,7 +108,7 @@ final class SubjectResolver {
         subject = resolve(shown.window)
       } else {
         // Without a window there is nothing but the process.
-        let finding = processIDs[base].map { holder(base: base, id: $0) }
+        let finding = display.namesPrograms ? processIDs[base].map { holder(base: base, id: $0) } : .unknown
         subject = finding.map { completed(.unknown, by: $0) } ?? Subject(origin: .remote)
       }
       return ClientDescription(
@@ -120,7 +126,11 @@ final class SubjectResolver {
       let found = resolve(window)
       if found.origin == .local(process.identity), found.windowClass != nil { return found }
     }
-    return subject(process.refresh() ? process : nil, pair: nil, evidence: .declared, machine: nil, origin: .unknown)
+    var subject = subject(
+      process.refresh() ? process : nil, pair: nil, evidence: .declared, machine: nil, origin: .unknown)
+    // It may have windows, and nothing says which.
+    if !display.namesPrograms { subject.unsure.formUnion([.windowClass, .instance]) }
+    return subject
   }
 
   // MARK: Several at once
