@@ -27,6 +27,8 @@ public struct CutWatch: Sendable {
   private let group: Int
   private let interesting: Set<KeyGrab>
   private let pasting: Set<KeyGrab>
+  /// Those that cut somewhere.
+  private let cutting: Set<KeyGrab>
   private var last: Press?
   private var lastPaste: Press?
   /// The window from which a grab has taken the keyboard, for as long as it lasts.
@@ -53,6 +55,10 @@ public struct CutWatch: Sendable {
     }
     interesting = keys(actions.intersection([.copy, .cut]))
     pasting = keys(actions.intersection([.paste]))
+    cutting = (named + assigned).reduce(into: []) { cutting, set in
+      let plan = GrabPlan([.copy, .cut], keys: set, on: keyboard, group: group)
+      cutting.formUnion(plan.actions.filter { $0.value == .cut }.keys)
+    }
   }
 
   /// Whether the key that is pressed may copy, cut or paste somewhere; all others are to be forgotten at once.
@@ -103,12 +109,21 @@ public struct CutWatch: Sendable {
     return last.focus
   }
 
+  /// Whether the key pressed a moment ago cuts in some app: which keys the app has isn't known.
+  public func couldHaveCut(at now: MonotonicTime) -> Bool {
+    guard let last, recentFocus(at: now) != nil, hasReached(last) else { return false }
+    return cutting.contains(last.grab)
+  }
+
   /// Whether the key pressed a moment ago cuts in an app with these keys. One that another client's grab has taken does
   /// nothing in the app.
   public func wasCut(with keys: KeySet, at now: MonotonicTime) -> Bool {
-    guard let last, recentFocus(at: now) != nil else { return false }
-    let isHandedOn = handedOn.map { Self.isSameMoment(last.serverTime, $0) } ?? false
-    guard !last.isTaken || isHandedOn else { return false }
+    guard let last, recentFocus(at: now) != nil, hasReached(last) else { return false }
     return GrabPlan([.copy, .cut], keys: keys, on: keyboard, group: group).actions[last.grab] == .cut
+  }
+
+  /// Whether the key went to the window that had the keyboard.
+  private func hasReached(_ press: Press) -> Bool {
+    !press.isTaken || handedOn.map { Self.isSameMoment(press.serverTime, $0) } ?? false
   }
 }

@@ -245,7 +245,7 @@ extension Bridge {
     return Clip(
       number: clipCount, source: clip.source, kind: clip.kind, copiedAt: clip.copiedAt, isSensitive: clip.isSensitive,
       listsSaveTargets: clip.listsSaveTargets, derivation: derivation, confinement: clip.confinement,
-      repeated: clip.repeated, isLocalOnly: clip.isLocalOnly, entries: [])
+      repeated: clip.repeated, couldBeCut: clip.couldBeCut, isLocalOnly: clip.isLocalOnly, entries: [])
   }
 
   /// The result under all its targets, and what marks a secret one for others.

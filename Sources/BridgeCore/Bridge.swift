@@ -48,6 +48,7 @@ public struct Bridge: Sendable {
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
   /// Selections whose owner is known to have cut.
   var cuts: Set<NamedAtom> = []
+  var possibleCuts: Set<NamedAtom> = []
   /// Copies on the root window that go as soon as their program has had the time to hand them over.
   var rootCopies: [NamedAtom: LeavingCopy] = [:]
   var contests: [NamedAtom: Contest] = [:]

@@ -29,10 +29,11 @@ extension Bridge {
     if let denial = boardDenial(on: change.selection, to: source) {
       return denyCopy(change, source: source, denial, isWritten: contender(on: change.selection) == nil)
     }
-    let request = Request(
-      action: action(on: change.selection), source: source, selection: policyName(of: change.selection))
-    if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
-      return denyCopy(change, source: source, decision, isWritten: contender(on: change.selection) == nil)
+    for action in actions(on: change.selection) {
+      let request = Request(action: action, source: source, selection: policyName(of: change.selection))
+      if case .decided(let decision) = policy.evaluate(request), decision.verdict == .deny {
+        return denyCopy(change, source: source, decision, isWritten: contender(on: change.selection) == nil)
+      }
     }
     guard !isMadeByPointer(change.selection) else {
       return linger(change.owner, source, time: change.selectionTime, on: change.selection, at: now)

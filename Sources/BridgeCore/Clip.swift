@@ -37,6 +37,8 @@ struct Clip: Sendable {
   /// Apps beside the source whose rules count, too: the same text was theirs a moment before, or they offer what was the
   /// source's. No app's rules loosen another's.
   var repeated: [Subject] = []
+  /// Whether it is called a copy and could be a cut: then the rules about both count.
+  var couldBeCut = false
   /// Whether it is for programs of this machine alone.
   var isLocalOnly = false
   /// In the owner's own order.
@@ -44,8 +46,8 @@ struct Clip: Sendable {
 
   var byteCount: Int { entries.reduce(0) { $0 + $1.representation.payload.count } }
 
-  /// Whether it may lie on the boards of its source: whose items know of no other app's rules.
-  var isForItsAppsBoards: Bool { entries.allSatisfy { $0.further.allSatisfy { $0.audience == .everyone } } }
+  /// Whether it may lie on the boards of its source: whose items know of no other app's rules, and of no doubt.
+  var isForItsAppsBoards: Bool { !couldBeCut && entries.allSatisfy { $0.further.allSatisfy { $0.audience == .everyone } } }
 
   func entry(for target: Target) -> Entry? { entries.first { $0.representation.target == target } }
 
@@ -93,11 +95,12 @@ extension Clip {
     }
     // Whoever cut was the source: the program brings what it made as with a copy.
     let made = action == .cut ? .copy : action
-    var requests = [ask(action, source, facts)]
+    let asked: [Action] = couldBeCut && action == .copy ? [.copy, .cut] : [action]
+    var requests = asked.map { ask($0, source, facts) }
     // An app always has its own copy.
     if destination.map({ !$0.isSameApp(as: source) }) ?? true { requests += repeated.map { ask(action, $0, facts) } }
     for step in derivation?.steps ?? [] {
-      requests += [ask(action, source, step.input), ask(made, step.program, facts)]
+      requests += asked.map { ask($0, source, step.input) } + [ask(made, step.program, facts)]
     }
     return requests
   }

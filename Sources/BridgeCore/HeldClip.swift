@@ -85,7 +85,7 @@ extension Bridge {
     // A drag ends with its source.
     guard selection != atoms.drag, case .held(let holding)? = phases[selection], let clip = holding.clip,
       !clip.isSensitive, clip.derivation == nil, clip.confinement == nil, clip.repeated.isEmpty,
-      usedUp[selection] == nil,
+      !clip.couldBeCut, usedUp[selection] == nil,
       !clip.entries.contains(where: { $0.decision.obligations.oneShot })
     else { return nil }
     return (clip, holding.time)

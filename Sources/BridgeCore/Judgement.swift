@@ -30,11 +30,13 @@ extension Bridge {
     clipCount += 1
     let order = capture.list?.offered ?? []
     let forms = order.compactMap { target in capture.received.first { $0.target == target } }
+    let said = Self.kindSaid(by: forms)
     var clip = Clip(
-      number: clipCount, source: capture.source, kind: kind(of: forms, on: selection), copiedAt: capture.startedAt,
+      number: clipCount, source: capture.source, kind: said ?? kind(on: selection), copiedAt: capture.startedAt,
       isSensitive: capture.repeatsSecret || capture.isMarkedSecret,
       listsSaveTargets: capture.list?.listsSaveTargets ?? false, entries: [])
     clip.repeated = capture.repeated
+    clip.couldBeCut = said == nil && possibleCuts.contains(selection)
     return judge(clip, forms, on: selection)
   }
 

@@ -32,6 +32,8 @@ public struct OwnerChange: Hashable, Sendable {
   public var selectionTime: ServerTime
   /// Whether a key that cuts was pressed in the owner's window right before.
   public var isKnownCut = false
+  /// Whether such a key was pressed right before, and whose window it was isn't certain.
+  public var couldBeCut = false
   /// How the priority lock stood when it happened.
   public var lock = CopyLock.none
 

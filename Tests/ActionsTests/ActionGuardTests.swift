@@ -216,6 +216,16 @@ import Testing
     #expect(watch.wasCut(with: ordinary, at: time(510)), "the next one")
   }
 
+  /// Whose window it was isn't known, so neither are its keys: any that cuts somewhere could have.
+  @Test func aCutThatCouldBe() {
+    var watch = watch()
+    #expect(!watch.couldHaveCut(at: time(0)))
+    watch.pressed(cut, focus: window, serverTime: ServerTime(0), at: time(0))
+    #expect(watch.couldHaveCut(at: time(999)) && !watch.couldHaveCut(at: time(1_000)))
+    watch.pressed(copy, focus: window, serverTime: ServerTime(10), at: time(10))
+    #expect(!watch.couldHaveCut(at: time(20)))
+  }
+
   /// The first key on another device comes together with the news of that keyboard.
   @Test func aNewKeyboardForgetsNothing() {
     var watch = watch()

@@ -11,7 +11,8 @@ private let text: [UInt8] = Array("content".utf8)
   }
 
   private func take(
-    _ replies: [(String, Stage.Reply)], isKnownCut: Bool, under policy: PolicySet = Policies.owning
+    _ replies: [(String, Stage.Reply)], isKnownCut: Bool, couldBeCut: Bool = false,
+    under policy: PolicySet = Policies.owning
   ) -> Stage {
     var stage = Stage()
     stage.replacePolicy(policy)
@@ -20,7 +21,7 @@ private let text: [UInt8] = Array("content".utf8)
     stage.sources[source.window] = source
     var change = OwnerChange(
       selection: stage.atoms.clipboard, owner: source.window, cause: .set, selectionTime: stage.serverTime)
-    change.isKnownCut = isKnownCut
+    (change.isKnownCut, change.couldBeCut) = (isKnownCut, couldBeCut)
     stage.feed(.ownerChanged(change), source.subject)
     return stage
   }
@@ -34,6 +35,29 @@ private let text: [UInt8] = Array("content".utf8)
     #expect(copy.audit.map(\.kind) == [.copy] && copy.audit.map(\.outcome) == [.kept])
     let allowed = take(plain, isKnownCut: true, under: Self.deny([.copy]))
     #expect(allowed.audit.map(\.kind) == [.cut] && allowed.audit.map(\.outcome) == [.kept])
+  }
+
+  /// Where it isn't certain whose key it was, the rules about copies and those about cuts count, when it is made and after.
+  @Test func aCopyThatCouldBeACutMeetsBoth() {
+    let plain: [(String, Stage.Reply)] = [("UTF8_STRING", .bytes(text))]
+    for actions in [[.cut], [.copy]] as [Set<Policy.Action>] {
+      let refused = take(plain, isKnownCut: false, couldBeCut: true, under: Self.deny(actions))
+      #expect(refused.audit.map(\.outcome) == [.emptied] && refused.asked.isEmpty, "\(actions)")
+    }
+    let large = Policies.set([
+      Policies.rule("no large cuts", .deny) { ($0.actions, $0.size) = ([.cut], SizeRange(over: 1)) }
+    ])
+    let judged = take(plain, isKnownCut: false, couldBeCut: true, under: large)
+    #expect(judged.audit.map(\.outcome) == [.emptied], "what only the content tells")
+    var kept = take(plain, isKnownCut: false, couldBeCut: true)
+    #expect(kept.audit.map(\.outcome) == [.kept])
+    kept.replacePolicy(Self.deny([.cut]))
+    #expect(kept.paste("UTF8_STRING", by: Apps.browser) == nil, "under a later policy, too")
+    // What says itself what it is leaves no doubt.
+    let said = take(
+      [("x-special/gnome-copied-files", .bytes(Array("copy\nfile:///a".utf8)))], isKnownCut: false, couldBeCut: true,
+      under: large)
+    #expect(said.audit.map(\.kind) == [.copy] && said.audit.map(\.outcome) == [.kept])
   }
 
   @Test func theNextCopyIsNone() {

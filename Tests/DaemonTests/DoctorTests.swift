@@ -95,6 +95,24 @@ struct DoctorTests {
     #expect(wrong.first?.remedy != nil)
   }
 
+  /// B14: where no program can be told from another nothing rests on who it is, and who was there first isn't known either.
+  @Test func aServerThatNamesNobody() throws {
+    let status = Self.status.replacingOccurrences(of: #""priority":true"#, with: #""priority":true,"namesPrograms":false"#)
+    let wrong = Findings.all(try Self.facts(status)).filter { $0.holding != .holds }
+    #expect(wrong.map(\.guarantee) == [.first, .identity])
+    #expect(wrong.last?.holding == .broken)
+    #expect(wrong.allSatisfy { $0.remedy?.contains("X-Resource") ?? false })
+  }
+
+  /// Without XFIXES nobody hears of copies: another display's name is no remedy.
+  @Test func aServerThatCannotBeGuarded() throws {
+    var facts = try Self.facts()
+    facts.server = .unfit("display `:1` has no XFIXES extension of version 1.0 or later")
+    let display = try #require(finding(.display, facts))
+    #expect(display.holding == .broken && display.found.contains("XFIXES"))
+    #expect(display.remedy?.contains("extension") ?? false)
+  }
+
   /// B9: what the X server itself gives away no rule can keep.
   @Test func aServerThatHandsCopiesOut() throws {
     var facts = try Self.facts()

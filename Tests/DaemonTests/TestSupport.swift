@@ -142,6 +142,7 @@ final class FakeSession: DisplaySession {
   var allowed: [Window: Set<Policy.Action>] = [:]
 
   var hasPriority = true
+  var namesPrograms = true
   var rivalClipboardManager: Subject?
   /// Who is behind which window.
   var identities: [Window: Subject] = [:]

@@ -365,16 +365,19 @@ final class ActionRunner {
     cuts?.pressed(grab, focus: focus, serverTime: time, at: .now)
   }
 
-  /// Whether `owner` has taken CLIPBOARD because of a key that cuts. Asked when the change of owner has come: the server
-  /// had told of the key before the program could take the selection, so it is here by now.
-  func isCut(by owner: Subject) -> Bool {
-    guard followsCuts, !display.isLost else { return false }
+  /// Whether `owner` has taken CLIPBOARD because of a key that cuts, or could have, where it isn't certain whose window had
+  /// the key. Asked when the change of owner has come: the server had told of the key before the program could take the
+  /// selection, so it is here by now.
+  func isCut(by owner: Subject) -> (isKnown: Bool, isPossible: Bool) {
+    guard followsCuts, !display.isLost else { return (false, false) }
     drainAll()
     let now = MonotonicTime.now
-    guard let watch = cuts, let focus = watch.recentFocus(at: now), focus != .none else { return false }
+    guard let watch = cuts, let focus = watch.recentFocus(at: now), focus != .none else { return (false, false) }
     let subject = resolver.resolve(focus)
-    guard subject.isSameApp(as: owner) else { return false }
-    return watch.wasCut(with: KeyChoice.keys(of: subject, in: actions.policy), at: now)
+    guard subject.isSameApp(as: owner) else {
+      return (false, (subject.isUnsure || owner.isUnsure) && watch.couldHaveCut(at: now))
+    }
+    return (watch.wasCut(with: KeyChoice.keys(of: subject, in: actions.policy), at: now), false)
   }
 
   /// Whether a key that pastes in the app of `subject` was pressed there a moment ago.

@@ -388,7 +388,8 @@ final class EffectRunner {
       }
       let owner = change.owner == .none ? nil : resolver.resolve(change.owner)
       if let owner, change.selection == atoms.clipboard, let actions {
-        (change.isKnownCut, change.lock) = (actions.isCut(by: owner), actions.lock(ofCopyBy: owner))
+        (change.isKnownCut, change.couldBeCut) = actions.isCut(by: owner)
+        change.lock = actions.lock(ofCopyBy: owner)
       }
       feed(.ownerChanged(change), from: owner)
     case .selection(.conversionRequested(let request)):

@@ -37,7 +37,7 @@ enum Findings {
     case .unreachable(let reason):
       return .broken(.display, reason, "set DISPLAY and XAUTHORITY to those of the session, or give --display")
     case .unfit(let reason):
-      return .broken(.display, reason, "start the X server with that extension; no rule counts on this one")
+      return .broken(.display, reason, "start the X server with that extension; no rule holds on this display")
     }
   }
 
