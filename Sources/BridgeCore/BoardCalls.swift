@@ -176,7 +176,7 @@ extension Bridge {
       let content = BoardContent(type: type, payload: form.payload, grant: grant)
       let isOneShot = decision.obligations.oneShot || entry.decision.obligations.oneShot
       return [.answer(.content(content))]
-        + served(form, decision, clip.source, subject, selection, isOneShot: isOneShot, clip.number, at: now)
+        + served(form, decision, clip.source, subject, nil, selection, isOneShot: isOneShot, clip.number, at: now)
     }
   }
 

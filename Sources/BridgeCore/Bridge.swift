@@ -44,7 +44,7 @@ public struct Bridge: Sendable {
   /// Verdicts already written down for the clip of each selection.
   var recorded: [NamedAtom: [VerdictKey: Written]] = [:]
   /// Under `one-shot`: who has the one paste, and until when they may finish it; `nil` while its transfer is under way.
-  var usedUp: [NamedAtom: (by: Subject, until: MonotonicTime?)] = [:]
+  var usedUp: [NamedAtom: (by: SoleReader, until: MonotonicTime?)] = [:]
   var claimedAt: [NamedAtom: MonotonicTime] = [:]
   /// Selections whose owner is known to have cut.
   var cuts: Set<NamedAtom> = []

@@ -47,7 +47,9 @@ struct Clip: Sendable {
   var byteCount: Int { entries.reduce(0) { $0 + $1.representation.payload.count } }
 
   /// Whether it may lie on the boards of its source: whose items know of no other app's rules, and of no doubt.
-  var isForItsAppsBoards: Bool { !couldBeCut && entries.allSatisfy { $0.further.allSatisfy { $0.audience == .everyone } } }
+  var isForItsAppsBoards: Bool {
+    !couldBeCut && entries.allSatisfy { $0.further.allSatisfy { $0.audience == .everyone } }
+  }
 
   func entry(for target: Target) -> Entry? { entries.first { $0.representation.target == target } }
 

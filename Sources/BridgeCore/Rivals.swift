@@ -32,7 +32,10 @@ struct Contest: Sendable {
 
   /// The same content was `clip`, whose apps count from now on.
   mutating func add(_ clip: Clip) {
-    sources += ([clip.source] + clip.repeated).filter { new in !sources.contains { $0.isSameApp(as: new) } }
+    // Of two that look alike the same is asked, whoever they are.
+    for new in [clip.source] + clip.repeated where !sources.contains(where: { $0 == new || $0.isSameApp(as: new) }) {
+      sources.append(new)
+    }
     sources.removeLast(max(0, sources.count - Self.mostSources))
   }
 

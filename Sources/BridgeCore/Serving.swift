@@ -134,12 +134,12 @@ extension Bridge {
     at now: MonotonicTime
   ) -> (Answer, [Effect]) {
     if target == atoms.timestamp { return (.metadata(.time(holding.time)), []) }
-    if target == atoms.targets { return list(holding, on: selection, to: subject, at: now) }
+    if target == atoms.targets { return list(holding, on: selection, to: subject, client, at: now) }
     guard let clip = holding.clip else { return (.refusal, []) }
     guard let entry = clip.entry(for: target) ?? sameBytes(as: target, in: clip, on: selection) else {
       return (.refusal, selection == atoms.drag ? refusalOfDrag(target, clip, to: subject) : [])
     }
-    switch access(to: entry, of: clip, on: selection, for: subject, at: now, heedsPerson: true) {
+    switch access(to: entry, of: clip, on: selection, for: subject, client, at: now, heedsPerson: true) {
     case .granted(let decision, let grant):
       return (.content(entry.representation, decision, grant), [])
     case .withheld: return (.refusal, [])
@@ -161,7 +161,7 @@ extension Bridge {
   /// TARGETS: exactly what will convert for this subject, and the metadata targets (product.md 5.5). For one who may
   /// have nothing that is the metadata alone: the answer that no tested program stumbles over.
   private mutating func list(
-    _ holding: Holding, on selection: NamedAtom, to subject: Subject, at now: MonotonicTime
+    _ holding: Holding, on selection: NamedAtom, to subject: Subject, _ client: UInt32, at now: MonotonicTime
   ) -> (Answer, [Effect]) {
     var targets = [atoms.targets.atom, atoms.timestamp.atom, atoms.multiple.atom]
     guard let clip = holding.clip else { return (.metadata(.targets(targets)), []) }
@@ -171,7 +171,7 @@ extension Bridge {
     var offersContent = false
     for entry in clip.entries {
       let target = entry.representation.target
-      switch access(to: entry, of: clip, on: selection, for: subject, at: now, heedsPerson: true) {
+      switch access(to: entry, of: clip, on: selection, for: subject, client, at: now, heedsPerson: true) {
       case .granted:
         targets.append(target.atom)
         offersContent = true
@@ -209,13 +209,17 @@ extension Bridge {
         targets: targets, outcome: outcome, isList: isList))
   }
 
-  /// Whether `subject` may have a representation. With `heedsPerson`, what the person has allowed once counts: for those whose
+  /// Whether `subject`, which asks as this X client where it does by X, may have a representation. With `heedsPerson`, what the person has allowed once counts: for those whose
   /// use of it is noted.
   func access(
-    to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, at now: MonotonicTime,
-    heedsPerson: Bool = false
+    to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, _ client: UInt32? = nil,
+    at now: MonotonicTime, heedsPerson: Bool = false
   ) -> Access {
-    if let used = usedUp[selection], used.by != subject || used.until.map({ now >= $0 }) ?? false { return .withheld }
+    if let used = usedUp[selection],
+      !used.by.isSame(as: SoleReader(subject, client)) || used.until.map({ now >= $0 }) ?? false
+    {
+      return .withheld
+    }
     if clip.isLocalOnly, !subject.isLocal { return .withheld }
     // An app has its own content back from a board, but not what was made of it there.
     let owner = clip.derivation == nil ? clip.source : .unknown

@@ -14,6 +14,22 @@ struct OpenTransfer: Sendable {
   var lastProgress: MonotonicTime
 }
 
+/// Who has the one paste of a clip that is to be read once.
+struct SoleReader: Sendable {
+  private let subject: Subject
+  /// The X client; `nil` where it didn't ask by X.
+  private let client: UInt32?
+
+  init(_ subject: Subject, _ client: UInt32?) { (self.subject, self.client) = (subject, client) }
+
+  /// Whether it is surely the same: one process, or, of those of which that isn't known, one X client. Two that look alike
+  /// may be two programs.
+  func isSame(as other: SoleReader) -> Bool {
+    guard subject == other.subject else { return false }
+    return subject.isLocal || client != nil && client == other.client
+  }
+}
+
 /// Refusals of one X client, for the flood limit.
 struct Flood: Sendable {
   var windowStart: MonotonicTime
@@ -43,7 +59,10 @@ extension Bridge {
             payload: form.payload, chunk: form.payload.isEmpty ? nil : 0, grant: grant,
             isProtected: isProtected(clip.source, on: selection))))
       return (
-        before, served(form, decision, clip.source, subject, selection, isOneShot: isOneShot, clip.number, at: now)
+        before,
+        served(
+          form, decision, clip.source, subject, client(of: key.window), selection, isOneShot: isOneShot, clip.number,
+          at: now)
       )
     }
     guard reachedTransferLimit(for: key.window) == nil else { return nil }
@@ -51,7 +70,9 @@ extension Bridge {
     before.append(
       .storeMetadata(window: key.window, property: key.property, .incremental(bytes: form.payload.count)))
     // The one paste has begun: nobody else may begin it as well. It is over some time after its last chunk.
-    if isOneShot, usedUp[selection] == nil, !subject.isSameApp(as: clip.source) { usedUp[selection] = (subject, nil) }
+    if isOneShot, usedUp[selection] == nil, !subject.isSameApp(as: clip.source) {
+      usedUp[selection] = (SoleReader(subject, client(of: key.window)), nil)
+    }
     transfers[key] = OpenTransfer(
       transfer: OutgoingTransfer(form), grant: grant, decision: decision, selection: selection, source: clip.source,
       subject: subject, clipNumber: clip.number, isOneShot: isOneShot, lastProgress: now)
@@ -111,8 +132,8 @@ extension Bridge {
       transfers[key] = nil
       effects += unwatchIfUnused(key.window)
       effects += served(
-        form, open.decision, open.source, open.subject, open.selection, isOneShot: open.isOneShot, open.clipNumber,
-        at: now)
+        form, open.decision, open.source, open.subject, client(of: key.window), open.selection,
+        isOneShot: open.isOneShot, open.clipNumber, at: now)
     }
     return effects
   }
@@ -123,7 +144,8 @@ extension Bridge {
   ) -> [Effect] {
     guard let open = transfers.removeValue(forKey: key) else { return [] }
     // A paste that failed was none.
-    if case (let user, nil)? = usedUp[open.selection], user == open.subject,
+    if case (let user, nil)? = usedUp[open.selection],
+      user.isSame(as: SoleReader(open.subject, client(of: key.window))),
       !transfers.values.contains(where: { $0.isOneShot && $0.selection == open.selection })
     {
       usedUp[open.selection] = nil
@@ -150,8 +172,8 @@ extension Bridge {
   }
 
   mutating func served(
-    _ form: Representation, _ decision: Decision, _ source: Subject, _ subject: Subject, _ selection: NamedAtom,
-    isOneShot: Bool, _ clipNumber: UInt64, at now: MonotonicTime
+    _ form: Representation, _ decision: Decision, _ source: Subject, _ subject: Subject, _ client: UInt32?,
+    _ selection: NamedAtom, isOneShot: Bool, _ clipNumber: UInt64, at now: MonotonicTime
   ) -> [Effect] {
     guard case .held(let holding) = phases[selection], let clip = holding.clip, clip.number == clipNumber else {
       // Finished after a newer copy: written down, but no longer part of this selection's verdicts.
@@ -164,7 +186,7 @@ extension Bridge {
       ]
     }
     if isOneShot, usedUp[selection]?.until == nil, !subject.isSameApp(as: source) {
-      usedUp[selection] = (subject, now.advanced(byMilliseconds: Self.pasteMilliseconds))
+      usedUp[selection] = (SoleReader(subject, client), now.advanced(byMilliseconds: Self.pasteMilliseconds))
     }
     let key = VerdictKey(
       subject: subject, kind: kindOfReading(selection), outcome: .served, limit: nil, reason: nil,

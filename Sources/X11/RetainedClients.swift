@@ -23,8 +23,8 @@ extension Display {
     for (base, resources, check) in asked {
       let hasMadeSomething = ClientList.hasResources(xcb.reply(to: resources))
       let error = xcb.outcomes(of: [check])[0]
-      guard hasMadeSomething, let error, error.code == XError.badMatch, error.majorOpcode == recordOpcode else { continue }
-      retained.insert(base)
+      let isAtWork = error.map { $0.code != XError.badMatch || $0.majorOpcode != recordOpcode } ?? true
+      if hasMadeSomething, !isAtWork { retained.insert(base) }
     }
     _ = xcb.outcomes(of: [made, freed])
     return retained

@@ -289,6 +289,21 @@ private func textOwner(_ subject: Subject, _ extra: [(String, Stage.Reply)] = []
     return stage
   }
 
+  /// Two readers of which nothing is known look alike, and only one of them has the one paste.
+  @Test(arguments: [Subject.unknown, Subject(origin: .remote)])
+  func oneShotForThoseWhoLookAlike(reader: Subject) {
+    var stage = Stage(
+      Policies.set([
+        Policies.rule("once", .allow) {
+          $0.from = Policies.apps("Ledger"); $0.actions = [.copy]; $0.obligations.oneShot = true
+        }
+      ]))
+    stage.copy(.init(0x40_0001, Apps.ledger, [("UTF8_STRING", .bytes([1])), ("text/html", .bytes([60]))]))
+    #expect(stage.paste("UTF8_STRING", by: reader, window: 0x80_0001)?.bytes == [1])
+    #expect(stage.paste("text/html", by: reader, window: 0xa0_0001) == nil, "another X client")
+    #expect(stage.paste("text/html", by: reader, window: 0x80_0002)?.bytes == [60], "the same one's next conversion")
+  }
+
   /// Content that is to be read once goes to one program, also while it is still on its way; a paste that fails is none.
   @Test func oneShotInChunks() {
     var stage = big(

@@ -97,7 +97,8 @@ struct DoctorTests {
 
   /// B14: where no program can be told from another nothing rests on who it is, and who was there first isn't known either.
   @Test func aServerThatNamesNobody() throws {
-    let status = Self.status.replacingOccurrences(of: #""priority":true"#, with: #""priority":true,"namesPrograms":false"#)
+    let status = Self.status.replacingOccurrences(
+      of: #""priority":true"#, with: #""priority":true,"namesPrograms":false"#)
     let wrong = Findings.all(try Self.facts(status)).filter { $0.holding != .holds }
     #expect(wrong.map(\.guarantee) == [.first, .identity])
     #expect(wrong.last?.holding == .broken)

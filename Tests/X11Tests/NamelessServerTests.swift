@@ -42,6 +42,18 @@ import Testing
     #expect(!display.isLost && display.unexpectedErrorCount == 0)
   }
 
+  /// Without XFIXES nobody hears of copies.
+  @Test func nothingCanBeGuardedWithoutFixes() throws {
+    let bare = try PrivateServer(["-extension", "XFIXES"])
+    do {
+      _ = try bare.connect()
+      Issue.record("a display without XFIXES was opened")
+    } catch let error as DisplayError {
+      guard case .extensionMissing(bare.name, extension: "XFIXES", _) = error else { throw error }
+      #expect(error.description.contains("can't be guarded"))
+    }
+  }
+
   /// Who comes by a socket is known; which windows it has isn't.
   @Test func callersAreKnown() throws {
     let resolver = SubjectResolver(display: display)

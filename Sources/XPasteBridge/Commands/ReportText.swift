@@ -166,12 +166,8 @@ enum StatusText {
   private static func lock(_ lock: JSON?) -> [String] {
     guard let lock, let standing = lock["standing"]?.text, standing != "unneeded" else { return [] }
     guard standing == "ready" else {
-      return [
-        line(
-          "protection",
-          Console.alarming(
-            "copies can be read by others: the X server has no priorities, no XKB or no X-Resource, or no watchdog runs"))
-      ]
+      let words = "copies can be read by others: the X server lacks priorities, XKB or X-Resource, or no watchdog runs"
+      return [line("protection", Console.alarming(words))]
     }
     let words =
       "copy keys of \(field(lock["windows"])) windows; \(field(lock["taken"])) copies taken, "

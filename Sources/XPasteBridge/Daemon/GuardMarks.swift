@@ -111,7 +111,8 @@ final class GuardMarks {
         guard !Instance.isLikely(owner) else {
           throw .alreadyRunning(display: display.name, screen: screen, owner: owner)
         }
-        say("screen \(screen) was marked as guarded by a program that guards nothing; taken over", .warning)
+        let who = display.namesPrograms ? "a program that guards nothing" : "a program that can't be told"
+        say("screen \(screen) was marked as guarded by \(who); taken over", .warning)
         return try take(screen, replaces: true, withinMilliseconds: 0)
       case .lost: throw display.isLost ? .serverLost : .overtaken(display: display.name, screen: screen)
       }

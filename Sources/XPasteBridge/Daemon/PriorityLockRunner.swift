@@ -17,9 +17,9 @@ final class PriorityLockRunner {
 
   /// `nil` where the server can't put anybody in order, or doesn't list its clients.
   init?(display: ActionDisplay, questions: Display, presses: PressKeeper, finishCopy: @escaping () -> Void) {
-    guard questions.namesPrograms, let precedence = Precedence(display, name: questions.name, others: [questions.ownerWindow]) else {
-      return nil
-    }
+    guard questions.namesPrograms,
+      let precedence = Precedence(display, name: questions.name, others: [questions.ownerWindow])
+    else { return nil }
     self.presses = presses
     self.precedence = precedence
     self.finishCopy = finishCopy

@@ -244,8 +244,8 @@ enum Findings {
     case "ready": .holds(.protection, "copy keys of protected apps are stopped for the moment of the copy")
     case "impossible":
       .broken(
-        .protection, "copies of protected apps can be read by others: no SYNC, no XKB, no X-Resource, or no input watchdog",
-        "start the X server with SYNC, XKB and X-Resource; see the journal for the watchdog")
+        "the X server has no X-Resource 1.2, so no program can be told from another: each gets the strictest answer "
+          + "that it could get, and none its own private copy",
     default: .holds(.protection, "no rule asks for it")
     }
   }
@@ -282,8 +282,8 @@ enum Findings {
     guard !isBlind(status) else {
       return .broken(
         .identity,
-        "the X server has no X-Resource 1.2, so no program can be told from another: each gets the strictest answer that it "
-          + "could get, and none its own copy under rules",
+        "the X server has no X-Resource 1.2, so no program can be told from another: each gets the strictest answer that "
+          + "it could get, and none its own private copy",
         "start the X server with X-Resource (Xvfb, Xorg: without `-extension X-Resource`)")
     }
     let doubtful = others.filter { !($0["candidates"]?.elements ?? []).isEmpty }

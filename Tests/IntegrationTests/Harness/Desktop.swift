@@ -40,8 +40,11 @@ final class Desktop {
   private(set) var server: Child!
 
   /// `user`: another desktop whose home and runtime folder this one has, too. `takesTCP`: also from programs of other
-  /// machines that know the cookie.
-  init(windowManager: Bool = true, screens: Int = 1, ofUserOf user: Desktop? = nil, takesTCP: Bool = false) throws {
+  /// machines that know the cookie. `lacking`: an extension that the server is started without.
+  init(
+    windowManager: Bool = true, screens: Int = 1, ofUserOf user: Desktop? = nil, takesTCP: Bool = false,
+    lacking: String? = nil
+  ) throws {
     var template = Array("/tmp/xpb-desktop-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw HarnessError("/tmp", expected: "a folder", found: String(cString: strerror(errno)))
@@ -65,7 +68,8 @@ final class Desktop {
       transport = ["-listen", "tcp", "-auth", authority]
     }
     let sizes = (0..<screens).flatMap { ["-screen", "\($0)", "1280x960x24"] }
-    server = try start("/usr/bin/Xvfb", ["-displayfd", "1"] + sizes + transport + ["-noreset"])
+    let without = lacking.map { ["-extension", $0] } ?? []
+    server = try start("/usr/bin/Xvfb", ["-displayfd", "1"] + sizes + transport + without + ["-noreset"])
     guard let line = try server.line(by: Deadline(seconds: 20)) else {
       throw HarnessError("Xvfb", expected: "its display number", found: "the end of its output: \(log("Xvfb"))")
     }
