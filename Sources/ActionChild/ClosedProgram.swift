@@ -86,7 +86,16 @@ enum ClosedProgram {
     let isReadable = fcntl(file, F_GETFL) & xpb_o_path == 0
     let closed = isReadable ? try copy(file) : file
     defer { if isReadable { close(closed) } }
+    raiseLimit()
     guard fcntl(closed, F_DUPFD_CLOEXEC, number) == number else { throw .notClosed }
+  }
+
+  /// The user's limit may be below ``number``; the run gets its own in a moment.
+  private static func raiseLimit() {
+    let resource = Int32(RLIMIT_NOFILE.rawValue)
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(UInt32(resource)), &limit) == 0 else { return }
+    _ = xpb_setrlimit(resource, UInt(limit.rlim_max), UInt(limit.rlim_max))
   }
 
   /// A copy in memory that nobody can read or change.

@@ -41,7 +41,7 @@ extension Bridge {
       var capture = capture
       // Whatever it may give others later, a rule could be about it; and on a board nobody but us answers for its members.
       if isBoard(selection) || policy.isRestricted(capture.source) {
-        answers.wasSlow(capture.source)
+        answers.wasExposed(capture.source)
         return abandonConversions(of: &capture, limit: .targetsTimeout)
           + refuseWhole(capture, on: selection, limit: .targetsTimeout)
       }
@@ -53,7 +53,7 @@ extension Bridge {
     if isBounded(capture, on: selection),
       now >= capture.startedAt.advanced(byMilliseconds: captureMilliseconds(of: capture, on: selection))
     {
-      answers.wasSlow(capture.source)
+      answers.wasExposed(capture.source)
       return takeNow(capture, on: selection, limit: .captureTimeout)
     }
     if now >= capture.startedAt.advanced(byMilliseconds: limits.captureMilliseconds) {

@@ -15,11 +15,15 @@ extension Bridge {
       let change = OwnerChange(selection: selection, owner: .none, cause: .set, selectionTime: capture.selectionTime)
       return clear(change, from: .capturing(capture), at: now)
     }
+    if now >= capture.startedAt.advanced(byMilliseconds: Self.exposedMilliseconds) {
+      answers.wasExposed(capture.source)
+    }
     let owner = capture.isCleared ? .none : owner
     var capture = capture
     var effects = abandonConversions(of: &capture, limit: limit)
     if let refusal = concludeAfterLoss(&capture, on: selection, limit: limit) { return effects + refusal }
-    let staysWithOwner = owner != .none && staysWithOwner(capture.source, on: selection)
+    // What was taken first can't be left, whatever a new policy says of its source.
+    let staysWithOwner = owner != .none && !capture.isOurs && staysWithOwner(capture.source, on: selection)
     guard !capture.received.isEmpty else {
       if staysWithOwner { return effects + keepWithOwner(capture, nil, on: selection, limit: limit) }
       // Nothing came, in time or at all: a restricted source must not stay unguarded, since what it gives others later
@@ -92,7 +96,7 @@ extension Bridge {
     if selection == atoms.drag { return takeDrag(capture, limit: limit) }
     var capture = capture
     let effects = abandonConversions(of: &capture, limit: nil)
-    if staysWithOwner(capture.source, on: selection) {
+    if !capture.isOurs, staysWithOwner(capture.source, on: selection) {
       return effects + keepWithOwner(capture, nil, on: selection, limit: limit)
     }
     guard policy.isRestricted(capture.source) || isBoard(selection) else {

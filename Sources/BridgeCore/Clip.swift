@@ -210,7 +210,8 @@ struct Claim: Sendable {
   var recordsWithoutEffect: [Effect] {
     records.map { record in
       var record = record
-      record.outcome = .left
+      // What was missing doesn't matter any more.
+      (record.outcome, record.limit) = (.left, nil)
       record.notifies = false
       return .audit(record)
     }

@@ -18,7 +18,7 @@ struct AnswerMemory: Sendable {
     var proofs = 0
     var targets: [Target] = []
     var isStruck = false
-    var isSlow = false
+    var isExposed = false
   }
 
   private var entries: [String: Entry] = [:]
@@ -48,11 +48,12 @@ struct AnswerMemory: Sendable {
   /// It answered after its loss.
   mutating func answered(_ source: Subject) { change(source) { $0.proofs += 1 } }
 
-  /// It couldn't be read in the time that a restricted source has.
-  mutating func wasSlow(_ source: Subject) { change(source) { $0.isSlow = true } }
+  /// Others could read its copy for longer than a moment: it took its time to answer, or copies came one after another, as
+  /// a key that is held down makes them.
+  mutating func wasExposed(_ source: Subject) { change(source) { $0.isExposed = true } }
 
   /// Whether that was so.
-  func isSlow(_ source: Subject) -> Bool { entry(of: source)?.isSlow ?? false }
+  func isExposed(_ source: Subject) -> Bool { entry(of: source)?.isExposed ?? false }
 
   /// It didn't: it is never robbed first again.
   mutating func failed(_ source: Subject) { change(source) { $0.isStruck = true } }
@@ -87,6 +88,8 @@ struct WaitingPaste: Sendable {
 }
 
 extension Bridge {
+  /// The longest capture of which others have hardly anything. Our choice: nobody pastes as soon by hand.
+  static let exposedMilliseconds = 100
   /// How long a probe may take. Our choice: as long as Firefox waits for an owner.
   static let probeMilliseconds = 1_000
   /// The largest text that is asked for once more, in bytes (our choice: one property, read by nobody).
@@ -105,7 +108,7 @@ extension Bridge {
     }
     let isProtected = policy.isProtected(source, on: policyName(of: change.selection))
     guard change.selection == atoms.clipboard, change.cause == .set,
-      isProtected || answers.isSlow(source) && policy.isRestricted(source)
+      isProtected || answers.isExposed(source) && policy.isRestricted(source)
     else { return effects(&self) }
     if change.lock == .held {
       let effects = effects(&self)
@@ -253,7 +256,7 @@ extension Bridge {
   mutating func probe(_ capture: Capture, on selection: NamedAtom, at now: MonotonicTime) -> [Effect] {
     guard selection == atoms.clipboard, !capture.isOurs, !capture.isCleared, answers.wantsProof(of: capture.source),
       policy.isProtected(capture.source, on: policyName(of: selection))
-        || answers.isSlow(capture.source) && policy.isRestricted(capture.source),
+        || answers.isExposed(capture.source) && policy.isRestricted(capture.source),
       let text = capture.received.filter({ TargetList.isPlainText($0.target.name) })
         .min(by: { $0.payload.count < $1.payload.count }), text.payload.count <= Self.probeBytes
     else { return [] }

@@ -130,6 +130,7 @@ extension Bridge {
       (pace.writtenAt, pace.unwritten) = (now, 0)
     }
     paces[selection] = pace
+    answers.wasExposed(source)
     let due = claimed.advanced(byMilliseconds: Self.paceMilliseconds)
     return (records, pace.rounds > Self.quickRounds && now < due ? due : nil)
   }

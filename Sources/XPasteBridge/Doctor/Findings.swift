@@ -244,8 +244,9 @@ enum Findings {
     case "ready": .holds(.protection, "copy keys of protected apps are stopped for the moment of the copy")
     case "impossible":
       .broken(
-        "the X server has no X-Resource 1.2, so no program can be told from another: each gets the strictest answer "
-          + "that it could get, and none its own private copy",
+        .protection,
+        "copies of protected apps can be read by others: no SYNC, no XKB, no X-Resource, or no input watchdog",
+        "start the X server with SYNC, XKB and X-Resource; see the journal for the watchdog")
     default: .holds(.protection, "no rule asks for it")
     }
   }

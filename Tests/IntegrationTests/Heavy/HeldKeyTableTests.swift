@@ -8,6 +8,7 @@ extension IntegrationTests {
     private static let holdMilliseconds = 3_000
     private static let pastes = 20
     private static let pauseMicroseconds: UInt32 = 500_000
+    private static let handMicroseconds: UInt32 = 300_000
 
     /// Ways in which nothing of a program's may reach others.
     private enum Refusal: String, CaseIterable {
@@ -33,6 +34,8 @@ extension IntegrationTests {
       _ = try scene.desktop.run("/usr/bin/xdotool", down, within: 10)
       usleep(UInt32(Self.holdMilliseconds) * 1_000)
       _ = try scene.desktop.run("/usr/bin/xdotool", keys.reversed().flatMap { ["keyup", $0] }, within: 10)
+      // What was pressed last is taken in by then; sooner nobody's hands get to another window.
+      usleep(Self.handMicroseconds)
       var served: [String] = []
       for _ in 0..<Self.pastes {
         if let text = try scene.paster.text(), !text.isEmpty { served.append(text) }
@@ -55,7 +58,8 @@ extension IntegrationTests {
         let (served, copies) = try held(keys, scene)
         print("held key: \(name), \(refusal.rawValue): \(copies) copies, \(Self.pastes) pastes, \(served.count) served")
         #expect(served.isEmpty, "\(name), \(refusal.rawValue): \(served.first ?? "")")
-        #expect(copies > 5, "\(name), \(refusal.rawValue): the key repeated")
+        // LibreOffice copies twice a second at most.
+        #expect(copies > 1, "\(name), \(refusal.rawValue): the key repeated")
         if refusal == .lockdown { #expect(try scene.bridge.command("lockdown", "off").status == 0) }
       }
     }
