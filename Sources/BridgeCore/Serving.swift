@@ -209,8 +209,8 @@ extension Bridge {
         targets: targets, outcome: outcome, isList: isList))
   }
 
-  /// Whether `subject`, which asks as this X client where it does by X, may have a representation. With `heedsPerson`, what the person has allowed once counts: for those whose
-  /// use of it is noted.
+  /// Whether `subject`, which asks as this X client where it does by X, may have a representation. With `heedsPerson`, what
+  /// the person has allowed once counts: for those whose use of it is noted.
   func access(
     to entry: Clip.Entry, of clip: Clip, on selection: NamedAtom, for subject: Subject, _ client: UInt32? = nil,
     at now: MonotonicTime, heedsPerson: Bool = false

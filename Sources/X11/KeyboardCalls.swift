@@ -81,27 +81,26 @@ extension XcbConnection {
     return opcode
   }
 
-  /// XISelectEvents on the root, of raw key presses of all master devices, or of nothing.
+  /// XISelectEvents on the root, of raw key presses of all master devices, or of nothing; checked.
   func selectRawKeys(root: UInt32, opcode: UInt8, isWanted: Bool) -> Serial {
-    var words = RequestWords()
-    words.append(byte: 0, 46)
-    words.append(word: root)
-    // One mask; of device 1, all masters; one word long; raw key press is kind 13.
-    words.append(half: 1, 0)
-    words.append(half: 1, 1)
-    words.append(word: isWanted ? 1 << 13 : 0)
-    return Serial(number: words.send(on: raw, opcode: opcode, hasReply: false))
+    // Raw key press is kind 13.
+    selectInput2(of: root, opcode: opcode, mask: isWanted ? 1 << 13 : 0)
   }
 
   /// XISelectEvents on a window, of its getting and losing the focus of any master keyboard, or of nothing; checked.
   func selectFocusChecked(_ window: UInt32, opcode: UInt8, isWanted: Bool) -> Serial {
+    // Focus in and out are kinds 9 and 10.
+    selectInput2(of: window, opcode: opcode, mask: isWanted ? 3 << 9 : 0)
+  }
+
+  private func selectInput2(of window: UInt32, opcode: UInt8, mask: UInt32) -> Serial {
     var words = RequestWords()
     words.append(byte: 0, 46)
     words.append(word: window)
-    // One mask; of device 1, all masters; one word long; focus in and out are kinds 9 and 10.
+    // One mask; of device 1, all masters; one word long.
     words.append(half: 1, 0)
     words.append(half: 1, 1)
-    words.append(word: isWanted ? 3 << 9 : 0)
+    words.append(word: mask)
     return Serial(number: words.send(on: raw, opcode: opcode, hasReply: false))
   }
 

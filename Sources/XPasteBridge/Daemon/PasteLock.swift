@@ -5,8 +5,8 @@ import X11
 /// The paste's half of the priority lock: from the moment in which protected content lies in a requestor's property until the
 /// requestor has taken it out, the X server takes nobody's requests but the requestor's and ours.
 ///
-/// Without it a program that follows the properties of other programs' windows reads what is pasted there (measured: 37 of
-/// 40). The daemon waits for it, since nobody else could have anything of it meanwhile.
+/// Without it a program that follows the properties of other programs' windows reads what is pasted there (measured: 59 of
+/// 60). The daemon waits for it, since nobody else could have anything of it meanwhile.
 final class PasteLock {
   /// How long putting others behind may take. Our choice: 1 to 5 ms on a busy machine.
   static let lockingMilliseconds = 50

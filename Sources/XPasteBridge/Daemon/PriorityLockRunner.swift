@@ -35,7 +35,8 @@ final class PriorityLockRunner {
 
   /// Puts the reader of a protected paste before everybody else; `false` when that can't be done now.
   func begin(pasteInto reader: Window) -> Bool {
-    guard case .idle = lock.state else { return false }
+    // A key's own lock keeps others waiting until its copy is taken, the reader too.
+    guard !lock.isHeld else { return false }
     let deadline = MonotonicTime.now.advanced(byMilliseconds: PasteLock.lockingMilliseconds)
     guard precedence.enclose(reader, sparing: presses.hold?.connection, until: deadline) else {
       precedence.release()
