@@ -13,6 +13,8 @@ import ContentActions
       complain("xpastebridge-action: started by the daemon; see xpastebridge-actions(5)\n")
       exit(2)
     }
+    // Whatever was handed down by accident; the numbers that come from here on are this program's own.
+    _ = xpb_close_range(UInt32(HelperProtocol.door) + 1, .max)
     do throws(ActionFailure) {
       guard wasClosed else { throw .notClosed }
       try run(order)

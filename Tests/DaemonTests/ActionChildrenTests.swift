@@ -84,6 +84,16 @@ import Testing
     #expect(answer == .success(content))
   }
 
+  /// The number that a program to be executed needs may be taken by something that was handed down by accident.
+  @Test func descriptorsHandedDownAreClosed() throws {
+    let null = try Posix.open("/dev/null", O_RDONLY)
+    let handedDown = OwnedDescriptor(fcntl(null.number, F_DUPFD, 64))
+    let content: [UInt8] = [1, 2, 3]
+    withExtendedLifetime(handedDown) {
+      #expect(result(.command(path: "/bin/cat", arguments: []), content) == .success(content))
+    }
+  }
+
   @Test func contentMayBeLeftUnread() {
     let content = [UInt8](repeating: 7, count: 5_000_000)
     #expect(result(.command(path: "/usr/bin/head", arguments: ["-c", "1"]), content) == .success([7]))
