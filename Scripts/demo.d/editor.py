@@ -13,6 +13,7 @@ import sys
 import gi
 
 gi.require_version("Gtk", "3.0")
+gi.require_version("Gdk", "3.0")
 from gi.repository import Gdk, GdkPixbuf, GLib, Gtk  # noqa: E402
 
 # Random pixels don't compress: about 500 KB of PNG, so that it travels in chunks (ICCCM 2.7.2, INCR).
